@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything that ondeloc needs from outside, found in one place. What is missing is reported together, with the Debian
+# package that brings it, so that one run of cmake tells the whole list.
+
+set(ondeloc_missing "")
+function(ondeloc_need what found package)
+  if(NOT ${found})
+    set(ondeloc_missing "${ondeloc_missing}\n  ${what} (Debian: ${package})" PARENT_SCOPE)
+  endif()
+endfunction()
+
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+  pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc>=2.4)
+endif()
+find_package(fmt QUIET)
+find_package(nlohmann_json QUIET)
+find_package(CLI11 QUIET)
+find_package(Threads QUIET)
+find_path(ONDELOC_SLURM_INCLUDE slurm/spank.h)
+find_path(ONDELOC_PMIX_INCLUDE pmix.h PATH_SUFFIXES pmix pmix2/include
+          HINTS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/pmix2/include)
+
+ondeloc_need("pkg-config" PkgConfig_FOUND pkg-config)
+ondeloc_need("hwloc >= 2.4" HWLOC_FOUND libhwloc-dev)
+ondeloc_need("fmt" fmt_FOUND libfmt-dev)
+ondeloc_need("nlohmann-json" nlohmann_json_FOUND nlohmann-json3-dev)
+ondeloc_need("CLI11" CLI11_FOUND libcli11-dev)
+if(NOT ONDELOC_FUZZ)
+  ondeloc_need("slurm/spank.h" ONDELOC_SLURM_INCLUDE libslurm-dev)
+  ondeloc_need("pmix.h" ONDELOC_PMIX_INCLUDE libpmix-dev)
+endif()
+if(ONDELOC_TESTS)
+  find_package(Catch2 QUIET)
+  ondeloc_need("Catch2 2 or 3" Catch2_FOUND catch2)
+endif()
+if(ondeloc_missing)
+  message(FATAL_ERROR "ondeloc cannot be built: not found:${ondeloc_missing}")
+endif()
+
+function(ondeloc_sanitize target)
+  if(ONDELOC_SANITIZE)
+    target_compile_options(${target} PUBLIC -fsanitize=${ONDELOC_SANITIZE} -fno-omit-frame-pointer
+                           -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${ONDELOC_SANITIZE})
+  endif()
+  if(ONDELOC_FUZZ)
+    target_compile_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/base/cpu_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "mapcore/base/text.h"
+
+namespace ondeloc {
+
+Result<CpuSet> CpuSet::parse_list(std::string_view text) {
+  CpuSet set;
+  if (trim_blanks(text).empty()) return set;
+  for (std::string_view part : split(text, ',')) {
+    const std::string_view range = trim_blanks(part);
+    const std::size_t dash = range.find('-');
+    const auto low = parse_unsigned(range.substr(0, dash), kMaxCpu - 1);
+    const auto high =
+        dash == std::string_view::npos ? low : parse_unsigned(range.substr(dash + 1), kMaxCpu - 1);
+    if (!low || !high || *high < *low) {
+      return Error(fmt::format("CPU list '{}': '{}' is not a CPU number or a range like 0-3",
+                               shorten(text), shorten(range)));
+    }
+    for (auto cpu = *low; cpu <= *high; ++cpu) set.set(PuOs(static_cast<int>(cpu)));
+  }
+  return set;
+}
+
+CpuSet CpuSet::from_words(std::span<const std::uint64_t> words) {
+  CpuSet set;
+  set.words_.assign(words.begin(),
+                    words.begin() + std::min<std::size_t>(words.size(), kMaxCpu / 64));
+  set.trim();
+  return set;
+}
+
+void CpuSet::set(PuOs cpu) {
+  if (cpu.value < 0 || cpu.value >= kMaxCpu) return;
+  const auto word = static_cast<std::size_t>(cpu.value) / 64;
+  if (word >= words_.size()) words_.resize(word + 1);
+  words_[word] |= 1ULL << (cpu.value % 64);
+}
+
+void CpuSet::clear(PuOs cpu) {
+  if (!test(cpu)) return;
+  words_[static_cast<std::size_t>(cpu.value) / 64] &= ~(1ULL << (cpu.value % 64));
+  trim();
+}
+
+bool CpuSet::test(PuOs cpu) const {
+  const auto word = static_cast<std::size_t>(cpu.value) / 64;
+  return cpu.value >= 0 && word < words_.size() && ((words_[word] >> (cpu.value % 64)) & 1U) != 0;
+}
+
+int CpuSet::count() const {
+  int n = 0;
+  for (const auto word : words_) n += std::popcount(word);
+  return n;
+}
+
+int CpuSet::next(int previous) const {
+  for (auto cpu = static_cast<std::size_t>(previous + 1); cpu < words_.size() * 64;) {
+    const std::uint64_t rest = words_[cpu / 64] >> (cpu % 64);
+    if (rest != 0) return static_cast<int>(cpu) + std::countr_zero(rest);
+    cpu = (cpu / 64 + 1) * 64;
+  }
+  return -1;
+}
+
+std::vector<PuOs> CpuSet::to_vector() const {
+  std::vector<PuOs> cpus;
+  for (int cpu = first(); cpu >= 0; cpu = next(cpu)) cpus.emplace_back(cpu);
+  return cpus;
+}
+
+std::string CpuSet::to_list() const {
+  std::string text;
+  for (int low = first(); low >= 0;) {
+    int high = low;
+    while (test(PuOs(high + 1))) ++high;
+    if (!text.empty()) text += ',';
+    text += high == low ? fmt::format("{}", low) : fmt::format("{}-{}", low, high);
+    low = next(high);
+  }
+  return text;
+}
+
+bool CpuSet::is_subset_of(const CpuSet& other) const { return (*this - other).empty(); }
+
+bool CpuSet::intersects(const CpuSet& other) const { return !(*this & other).empty(); }
+
+CpuSet& CpuSet::operator|=(const CpuSet& other) {
+  words_.resize(std::max(words_.size(), other.words_.size()));
+  for (std::size_t w = 0; w < other.words_.size(); ++w) words_[w] |= other.words_[w];
+  return *this;
+}
+
+CpuSet& CpuSet::operator&=(const CpuSet& other) {
+  words_.resize(std::min(words_.size(), other.words_.size()));
+  for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
+  trim();
+  return *this;
+}
+
+CpuSet& CpuSet::operator-=(const CpuSet& other) {
+  const std::size_t common = std::min(words_.size(), other.words_.size());
+  for (std::size_t w = 0; w < common; ++w) words_[w] &= ~other.words_[w];
+  trim();
+  return *this;
+}
+
+bool operator==(const CpuSet& a, const CpuSet& b) { return a.words_ == b.words_; }
+
+void CpuSet::trim() {
+  while (!words_.empty() && words_.back() == 0) words_.pop_back();
+}
+
+}  // namespace ondeloc

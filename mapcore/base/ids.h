@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Index types that must not be mixed. Each is an int (or an unsigned long long) with a name;
+// conversion is spelled out on both ways: LocalRank{3}, rank.value.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace ondeloc {
+
+template <class Tag, class Rep>
+struct StrongInt {
+  Rep value{};
+  constexpr StrongInt() = default;
+  constexpr explicit StrongInt(Rep v) : value(v) {}
+  friend constexpr auto operator<=>(StrongInt, StrongInt) = default;
+};
+
+using LocalRank = StrongInt<struct LocalRankTag, int>;  // index on this node, 0..n-1
+using WorldRank = StrongInt<struct WorldRankTag, int>;  // rank in MPI_COMM_WORLD
+using PuOs = StrongInt<struct PuOsTag, int>;            // the kernel's CPU number
+using PuLogical = StrongInt<struct PuLogicalTag, int>;  // hwloc logical index in the whole machine
+using NodeIndex = StrongInt<struct NodeIndexTag, int>;  // position in Machine::nodes
+using SlotIndex = StrongInt<struct SlotIndexTag, int>;  // position in SlotSet
+using Bytes = StrongInt<struct BytesTag, std::uint64_t>;
+using Messages = StrongInt<struct MessagesTag, std::uint64_t>;
+
+}  // namespace ondeloc

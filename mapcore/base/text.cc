@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/base/text.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace ondeloc {
+
+std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t max) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc() || stop != end || value > max) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_double(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc() || stop != end || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (std::size_t from = 0;;) {
+    const std::size_t to = text.find(separator, from);
+    pieces.push_back(text.substr(from, to - from));
+    if (to == std::string_view::npos) return pieces;
+    from = to + 1;
+  }
+}
+
+std::string_view trim_blanks(std::string_view text) {
+  const std::size_t from = text.find_first_not_of(" \t\r\n");
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
+}
+
+std::string shorten(std::string_view text) {
+  constexpr std::size_t kMost = 40;
+  std::string out(text.substr(0, kMost));
+  for (char& c : out) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  if (text.size() > kMost) out += "...";
+  return out;
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small bounded parsers and the shortening that every message about user input goes through.
+// Thread safety: pure functions. None throws but std::bad_alloc; a failed parse is an empty
+// optional.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ondeloc {
+
+// Decimal digits only, no sign, no blanks, at most `max`.
+std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t max = UINT64_MAX);
+// A finite decimal number, whole text, independent of the locale.
+std::optional<double> parse_double(std::string_view text);
+std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty pieces
+std::string_view trim_blanks(std::string_view text);
+// The text for a message: at most 40 characters, control and non-ASCII bytes as '?', "..." where
+// cut.
+std::string shorten(std::string_view text);
+
+}  // namespace ondeloc

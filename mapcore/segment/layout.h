@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The shared segment of one step on one node, version 1. A sealed memfd that slurmstepd creates
+ * with pwrite (root never maps it) and every rank and the mapper map. C, fixed widths,
+ * little-endian hosts, offsets from the start of the segment, never pointers.
+ *
+ *   offset                what                                                written by
+ *   0                     struct ondeloc_header                               creator; tick,
+ * mapper_pid: mapper slots_offset          local_ranks x struct ondeloc_slot                   task
+ * part: the task; rank part: the rank table_offset          world_ranks x uint32: local rank + 1, 0
+ * = off-node  creator (het steps: the task) rows_offset           local_ranks rows of row_stride
+ * bytes                the rank that claimed the row, alone
+ *
+ * A row is row_cells = local_ranks + 1 cells; cell j counts what this rank sent to local rank j
+ * (its own cell included, readers leave it out), the last cell what it sent off the node. Rows
+ * start on pages of their own, so that first touch puts them on their writer's NUMA node. Cells
+ * only grow; one writer process per row, relaxed 64-bit stores, or relaxed fetch_add where
+ * MPI_THREAD_MULTIPLE is given. Readers copy what they need once and believe nothing: every index
+ * and offset is checked against the size of the file.
+ */
+#ifndef ONDELOC_MAPCORE_SEGMENT_LAYOUT_H
+#define ONDELOC_MAPCORE_SEGMENT_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ONDELOC_MAGIC 0x31434F4C45444E4FULL /* "ONDELOC1" in memory */
+#define ONDELOC_LAYOUT_VERSION 1u
+#define ONDELOC_PAGE 4096u
+#define ONDELOC_MASK_WORDS 128u /* 8192 CPUs, the largest NR_CPUS */
+#define ONDELOC_MAX_LOCAL_RANKS 8192u
+#define ONDELOC_MAX_WORLD_RANKS (1u << 24)
+
+struct ondeloc_cell {
+  uint64_t bytes;
+  uint64_t messages;
+};
+
+struct ondeloc_header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t header_size; /* sizeof(struct ondeloc_header) */
+  uint64_t segment_size;
+  uint32_t local_ranks;
+  uint32_t world_ranks;
+  uint64_t slots_offset;
+  uint64_t table_offset;
+  uint64_t rows_offset;
+  uint64_t row_stride;
+  uint32_t slot_size; /* sizeof(struct ondeloc_slot) */
+  uint32_t row_cells; /* local_ranks + 1 */
+  uint32_t job_id;
+  uint32_t step_id;
+  uint32_t uid;
+  uint32_t cpus_per_task;
+  uint32_t interval_ms; /* first interval; ranks without the tick use it */
+  uint32_t reserved[25];
+  uint64_t tick; /* raised by the mapper once an interval; on a cache line of its own */
+  uint32_t mapper_pid;
+  uint32_t reserved_tail[13];
+};
+
+enum ondeloc_task_state { ONDELOC_TASK_EMPTY = 0, ONDELOC_TASK_READY = 1 };
+enum ondeloc_rank_state {
+  ONDELOC_RANK_NONE = 0,
+  ONDELOC_RANK_ATTACHED = 1,
+  ONDELOC_RANK_DETACHED = 2
+};
+
+/* What a rank found, for the report's notes[]. Set with an atomic or. */
+enum ondeloc_note {
+  ONDELOC_NOTE_THREAD_MULTIPLE = 1u << 0,
+  ONDELOC_NOTE_SESSIONS = 1u << 1,       /* MPI Sessions: not counted */
+  ONDELOC_NOTE_ONE_SIDED = 1u << 2,      /* RMA windows: not counted */
+  ONDELOC_NOTE_SECOND_CLAIM = 1u << 3,   /* a second process claimed the row */
+  ONDELOC_NOTE_WORLD_SIZE = 1u << 4,     /* MPI_COMM_WORLD is not the step: left alone */
+  ONDELOC_NOTE_FOREIGN_JOB = 1u << 5,    /* PMIX_NAMESPACE of another launcher: left alone */
+  ONDELOC_NOTE_UNKNOWN_MPI = 1u << 6,    /* MPI library not recognised: left alone */
+  ONDELOC_NOTE_TRANSPORT_PMIX = 1u << 7, /* this rank reports by PMIx events */
+  ONDELOC_NOTE_NO_PMIX = 1u << 8,        /* no PMIx client: no events */
+};
+
+struct ondeloc_slot {
+  /* Task part: written by the task in task_init with one pwrite, task_state last in a second one.
+   */
+  uint32_t task_state;
+  uint32_t world_rank;
+  int32_t task_pid;
+  uint32_t mask_words; /* words of mask that count */
+  uint64_t
+      task_start; /* start time of task_pid, clock ticks after boot: field 22 of /proc/pid/stat */
+  uint64_t mask[ONDELOC_MASK_WORDS]; /* CPUs as Slurm bound the task; word w bit b = CPU 64 w + b */
+  uint64_t reserved_task[5];
+  /* Rank part, on its own cache line: owner_pid is claimed with compare-and-swap from 0. */
+  int32_t owner_pid;
+  uint32_t rank_state;
+  uint32_t notes;
+  int32_t thread_level; /* MPI_THREAD_*, as in mpi.h: 0 to 3 */
+  char library[40];     /* "Open MPI 4.1.4", zero-terminated */
+  uint64_t reserved_rank;
+};
+
+#ifdef __cplusplus
+}
+static_assert(sizeof(ondeloc_cell) == 16);
+static_assert(sizeof(ondeloc_header) == 256);
+static_assert(offsetof(ondeloc_header, tick) == 192);
+static_assert(sizeof(ondeloc_slot) == 1152);
+static_assert(offsetof(ondeloc_slot, owner_pid) == 1088);
+#endif
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/algorithm.h"
+#include "mapcore/topology/load.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+struct Case {
+  Machine machine;
+  SlotSet slots;
+  Traffic traffic;
+  CostModel model;
+  Mapping previous;
+  MapRequest request() const { return {machine, slots, traffic, model, previous}; }
+};
+
+Case make_case(const char* topology, int ranks, std::vector<MatrixEntry> entries) {
+  Case made;
+  made.machine = *load_machine(topology);
+  for (const Pu& pu : made.machine.pus) {
+    CpuSet one;
+    one.set(pu.os);
+    made.slots.push_back(make_slot(made.machine, one));
+  }
+  made.traffic = Traffic(CommMatrix::from_entries(ranks, std::move(entries)));
+  made.model = CostModel::from(made.machine);
+  return made;
+}
+
+std::vector<int> nodes_of(const Case& c, const Mapping& mapping) {
+  std::vector<int> nodes;
+  for (const SlotIndex slot : mapping)
+    nodes.push_back(c.slots[static_cast<std::size_t>(slot.value)].node.value);
+  return nodes;
+}
+
+const std::vector<MatrixEntry> kCross = {{0, 2, 100, 1}, {1, 3, 90, 1}};
+
+}  // namespace
+
+TEST_CASE("baselines place every rank once") {
+  const Case c = make_case("numa:2 core:2 pu:1", 4, kCross);
+  CHECK(nodes_of(c, *compute_mapping("packed", c.request())) == std::vector{0, 0, 1, 1});
+  CHECK(nodes_of(c, *compute_mapping("scatter", c.request())) == std::vector{0, 1, 0, 1});
+  CHECK(*compute_mapping("random:7", c.request()) == *compute_mapping("random:7", c.request()));
+  CHECK(!compute_mapping("random:x", c.request()).ok());
+  CHECK(!compute_mapping("nonsense", c.request()).ok());
+}
+
+TEST_CASE("ondeloc puts the two ranks of a pair on one node, pairs on different nodes") {
+  Case c = make_case("numa:2 core:2 pu:1", 4, kCross);
+  CHECK(nodes_of(c, *compute_mapping("ondeloc", c.request())) == std::vector{0, 1, 0, 1});
+  c.previous = *compute_mapping("packed", c.request());
+  CHECK(nodes_of(c, *compute_mapping("ondeloc", c.request())) == std::vector{0, 1, 0, 1});
+}
+
+TEST_CASE("ondeloc moves nobody whose pair sits together, literal never moves anybody") {
+  Case c = make_case("numa:2 core:2 pu:1", 4, kCross);
+  c.previous = {SlotIndex(3), SlotIndex(1), SlotIndex(2), SlotIndex(0)};
+  CHECK(*compute_mapping("ondeloc", c.request()) == c.previous);
+  c.previous = {SlotIndex(0), SlotIndex(1), SlotIndex(2), SlotIndex(3)};
+  CHECK(*compute_mapping("ondeloc:literal", c.request()) == c.previous);
+}
+
+TEST_CASE("cost terms of a hand-computed case") {
+  const Case c = make_case("numa:2 core:2 pu:1", 4, kCross);
+  const Cost apart = evaluate(c.model, c.slots, c.traffic, *compute_mapping("packed", c.request()));
+  CHECK(apart.remote_share.value() == 1);
+  CHECK(apart.congestion == Approx(190 / (20e9 / 2.1)));
+  CHECK(apart.locality == Approx(190 * 1.1 / 40e9));
+  CHECK(apart.peak_load == Approx(1));
+  const Cost together =
+      evaluate(c.model, c.slots, c.traffic, *compute_mapping("scatter", c.request()));
+  CHECK(together.remote_share.value() == 0);
+  CHECK(together.congestion == Approx(200 / 20e9));
+  CHECK(together.locality == 0);
+  CHECK(together.peak_load == Approx(200.0 / 190));
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/topology/load.h"
+
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+std::string real(const char* name) { return std::string(ONDELOC_TEST_DATA "/topologies/") + name; }
+}  // namespace
+
+TEST_CASE("a synthetic machine has its nodes, PUs and ancestors") {
+  auto machine = load_machine("package:2 numa:1 core:4 pu:2");
+  REQUIRE(machine.ok());
+  CHECK(machine->nodes.size() == 2);
+  CHECK(machine->pus.size() == 16);
+  CHECK(machine->nodes[1].pus.to_list() == "8-15");
+  const Pu* pu = machine->find(PuOs(11));
+  REQUIRE(pu != nullptr);
+  CHECK(pu->at(Level::kPackage) == 1);
+  CHECK(pu->at(Level::kCore) == 5);
+  CHECK(pu->node.value == 1);
+}
+
+TEST_CASE("the host loads and has allowed PUs") {
+  auto machine = load_machine("host");
+  REQUIRE(machine.ok());
+  CHECK(!machine->allowed.empty());
+  CHECK(!machine->nodes.empty());
+}
+
+TEST_CASE("real machines") {
+  auto memattrs = load_machine(real("8intel64-4n2t-memattrs.xml"));
+  REQUIRE(memattrs.ok());
+  CHECK(memattrs->nodes.size() == 4);
+  auto xeon2 = load_machine(real("32em64t-2n8c2t-pci-normalio.xml"));
+  REQUIRE(xeon2.ok());
+  CHECK(xeon2->nodes.size() == 2);
+  CHECK(xeon2->pus.size() == 32);
+  auto big = load_machine(real("192em64t-24n8c2t.xml"));
+  REQUIRE(big.ok());
+  CHECK(big->nodes.size() == 24);
+  CHECK(big->distances.size() == 24 * 24);
+  for (const char* name : {"16amd64-8n2c-cpusets.xml", "16em64t-4s2c2t-offlines.xml",
+                           "96em64t-4n4d3ca2co-pci.xml", "16amd64-4distances.xml"}) {
+    auto machine = load_machine(real(name));
+    REQUIRE(machine.ok());
+    for (const Pu& pu : machine->pus) CHECK(pu.node.value >= 0);
+  }
+}
+
+TEST_CASE("restriction drops nodes without PUs and keeps whole-machine numbers") {
+  auto machine = load_machine("numa:4 core:2 pu:1");
+  REQUIRE(machine.ok());
+  const Machine part = restrict_machine(*machine, *CpuSet::parse_list("2-3,6"));
+  REQUIRE(part.nodes.size() == 2);
+  CHECK(part.nodes[0].pus.to_list() == "2-3");
+  CHECK(part.nodes[1].pus.to_list() == "6");
+  CHECK(part.find(PuOs(6))->node.value == 1);
+  CHECK(part.find(PuOs(6))->logical.value == 6);
+  CHECK(part.find(PuOs(6))->at(Level::kNuma) == 3);
+}
+
+TEST_CASE("what is not a topology is one sentence") {
+  for (const char* source :
+       {"nonsense", "numa:0", "/nowhere/x.xml", ONDELOC_TEST_DATA "/README.md"}) {
+    auto machine = load_machine(source);
+    REQUIRE(!machine.ok());
+    CHECK(machine.error().message().find("topology '") == 0);
+  }
+}
