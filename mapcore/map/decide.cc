@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/decide.h"
+
+#include <algorithm>
+
+namespace ondeloc {
+namespace {
+
+constexpr double kLeastGain = 0.001;       // of wall time
+constexpr double kSecondsPerMove = 0.001;  // caches to refill, nothing to copy
+constexpr double kSamePhase = 0.9;         // cosine
+
+}  // namespace
+
+bool worth_remapping(const DecisionInput& input) {
+  const double now = input.cost_now / input.interval;
+  const double gain = now - input.cost_new / input.interval;
+  return gain > input.threshold * now + input.migration_seconds / input.horizon &&
+         gain > kLeastGain;
+}
+
+double migration_seconds(const CostModel& model, const SlotSet& slots, const Mapping& before,
+                         const Mapping& after, std::span<const double> resident,
+                         bool memory_follows) {
+  double seconds = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (before[i] == after[i]) continue;
+    const auto from =
+        static_cast<std::size_t>(slots[static_cast<std::size_t>(before[i].value)].node.value);
+    const auto to =
+        static_cast<std::size_t>(slots[static_cast<std::size_t>(after[i].value)].node.value);
+    const bool copies = memory_follows && from != to && i < resident.size();
+    const double rate = std::min(model.bandwidth[to],
+                                 model.link[from * static_cast<std::size_t>(model.nodes) + to]);
+    seconds += copies ? resident[i] / rate : kSecondsPerMove;
+  }
+  return seconds;
+}
+
+double PhaseClock::advance(const Traffic& traffic, double seconds) {
+  age_ = cosine(traffic, last_) < kSamePhase ? seconds : age_ + seconds;
+  last_ = traffic;
+  return std::max(age_, seconds);
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/slots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace ondeloc {
+namespace {
+
+using Unit = std::vector<PuOs>;  // the PUs that are dealt out together: one core, or one PU
+
+// The units of one node in logical order. PUs without a core are cores of their own.
+std::vector<Unit> units_of_node(const Machine& machine, const CpuSet& pus, NodeIndex node,
+                                bool whole_cores) {
+  std::vector<Unit> units;
+  std::map<int, std::size_t> unit_of_core;
+  for (const Pu& pu : machine.pus) {
+    if (pu.node != node || !pus.test(pu.os)) continue;
+    const int core = pu.at(Level::kCore);
+    const auto known = unit_of_core.find(core);
+    if (whole_cores && core >= 0 && known != unit_of_core.end()) {
+      units[known->second].push_back(pu.os);
+    } else {
+      unit_of_core[core] = units.size();
+      units.push_back({pu.os});
+    }
+  }
+  // Complete cores first: a core with one thread outside the cpuset only fills up.
+  std::stable_sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.size() > b.size(); });
+  return units;
+}
+
+// Takes units from the front until `size` PUs are together; an empty set where there are not
+// enough.
+CpuSet take(std::vector<Unit>& units, int size) {
+  CpuSet pus;
+  std::size_t used = 0;
+  while (used < units.size() && pus.count() < size) {
+    for (const PuOs pu : units[used]) pus.set(pu);
+    ++used;
+  }
+  if (pus.count() < size) return {};
+  units.erase(units.begin(), units.begin() + static_cast<std::ptrdiff_t>(used));
+  return pus;
+}
+
+bool all_equal(std::span<const CpuSet> masks) {
+  return std::all_of(masks.begin(), masks.end(),
+                     [&](const CpuSet& mask) { return mask == masks.front(); });
+}
+
+bool all_disjoint(std::span<const CpuSet> masks) {
+  CpuSet seen;
+  for (const CpuSet& mask : masks) {
+    if (mask.intersects(seen)) return false;
+    seen |= mask;
+  }
+  return true;
+}
+
+// n slots from fewer: every PU is used as often as any other, give or take one.
+SlotSet repeat(const SlotSet& base, std::size_t n) {
+  SlotSet slots;
+  for (std::size_t s = 0; s < n; ++s) slots.push_back(base[s % base.size()]);
+  return slots;
+}
+
+}  // namespace
+
+SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whole_cores) {
+  SlotSet slots;
+  std::vector<Unit> leftovers;
+  auto deal = [&](std::vector<Unit>& units) {
+    for (CpuSet set = take(units, size); !set.empty(); set = take(units, size)) {
+      slots.push_back(make_slot(machine, std::move(set)));
+    }
+  };
+  for (std::size_t k = 0; k < machine.nodes.size(); ++k) {
+    auto units = units_of_node(machine, pus, NodeIndex(static_cast<int>(k)), whole_cores);
+    deal(units);
+    leftovers.insert(leftovers.end(), units.begin(), units.end());
+  }
+  deal(leftovers);
+  return slots;
+}
+
+SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus_per_task) {
+  const auto n = static_cast<std::size_t>(ranks);
+  // A rank gets whole cores as long as every rank can, so that no two share a core beside an idle
+  // one.
+  for (int size = cpus_per_task; size >= 1; --size) {
+    SlotSet slots = cut_slots(machine, pus, size, true);
+    if (slots.size() < n) slots = cut_slots(machine, pus, size, false);
+    if (slots.size() >= n) return slots;
+  }
+  return repeat(cut_slots(machine, pus, 1, false), n);
+}
+
+namespace {
+
+Status check_masks(const Machine& machine, const SlotRequest& request) {
+  if (request.masks.empty()) return Error("no rank on this node");
+  const CpuSet known = machine.all_pus();
+  for (std::size_t i = 0; i < request.masks.size(); ++i) {
+    if (!request.masks[i].intersects(known)) {
+      return Error(
+          fmt::format("local rank {} is bound to CPUs {}, none of which the topology '{}' has", i,
+                      request.masks[i].to_list(), machine.source));
+    }
+  }
+  return {};
+}
+
+bool has_repeated_pu(const SlotSet& slots) {
+  CpuSet seen;
+  for (const Slot& slot : slots) {
+    if (slot.pus.intersects(seen)) return true;
+    seen |= slot.pus;
+  }
+  return false;
+}
+
+SlotSet slots_from_masks(const Machine& machine, const SlotRequest& request,
+                         std::span<const CpuSet> masks) {
+  SlotSet slots;
+  for (const CpuSet& mask : masks) slots.push_back(make_slot(machine, mask));
+  const int size = all_disjoint(masks) ? masks.front().count() : request.cpus_per_task;
+  const SlotSet more = cut_slots(machine, request.idle, size, true);
+  slots.insert(slots.end(), more.begin(), more.end());
+  return slots;
+}
+
+}  // namespace
+
+Result<SlotPlan> plan_slots(const Machine& machine, const SlotRequest& request) {
+  if (Status good = check_masks(machine, request); !good) return std::move(good).error();
+  const CpuSet known = machine.all_pus();
+  std::vector<CpuSet> masks;
+  CpuSet all = request.idle & known;
+  for (const CpuSet& mask : request.masks) {
+    masks.push_back(mask & known);
+    all |= masks.back();
+  }
+  SlotPlan plan;
+  plan.machine = restrict_machine(machine, all);
+  plan.shared = masks.size() > 1 && all_equal(masks);
+  plan.slots = plan.shared ? slots_for(plan.machine, all, static_cast<int>(masks.size()),
+                                       request.cpus_per_task)
+                           : slots_from_masks(plan.machine, request, masks);
+  plan.oversubscribed = has_repeated_pu(plan.slots) &&
+                        (plan.shared || masks.size() > static_cast<std::size_t>(all.count()));
+  for (std::size_t i = 0; i < masks.size(); ++i) plan.initial.emplace_back(static_cast<int>(i));
+  return plan;
+}
+
+}  // namespace ondeloc

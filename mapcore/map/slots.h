@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the CPUs that Slurm gave the tasks of a step to the slots that mappings permute.
+//
+//   disjoint masks          the masks are the slots
+//   one mask shared by all  cut into slots of cpus_per_task PUs: whole cores while there are
+//   enough, inside one
+//                           NUMA node where possible
+//   anything else           the multiset of the masks (--cpu-bind=sockets, ldoms, partly
+//   overlapping masks) more ranks than PUs     slots repeat evenly; `oversubscribed` is set
+//
+// With `idle` PUs (the caller says so only where the kernel enforces the step's cpuset) further
+// slots of the same size are made of them. No slot ever holds a PU outside masks and idle. Thread
+// safety: pure function.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "mapcore/base/result.h"
+#include "mapcore/map/mapping.h"
+
+namespace ondeloc {
+
+struct SlotRequest {
+  std::span<const CpuSet> masks;  // per local rank, none empty
+  int cpus_per_task = 1;          // PUs a rank asked for, >= 1
+  CpuSet idle;                    // PUs of the step that are in no mask; empty: do not widen
+};
+
+struct SlotPlan {
+  Machine machine;      // restricted to the PUs of the slots
+  SlotSet slots;        // at least one per rank
+  Mapping initial;      // where Slurm put the ranks; rank i on slot i where masks were shared
+  bool shared = false;  // all ranks had one mask: nobody is bound to a slot yet
+  bool oversubscribed = false;  // some PU belongs to two slots
+};
+
+// Errors: no mask at all, or a mask with no PU of this machine (the sentence names the rank).
+Result<SlotPlan> plan_slots(const Machine& machine, const SlotRequest& request);
+
+// Slots of `size` PUs cut from `pus`: whole cores where `whole_cores`, inside one NUMA node first,
+// the leftovers of several nodes last. Used where masks are shared and by the offline command line.
+SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whole_cores);
+
+// The slots for `ranks` ranks of cpus_per_task PUs on all of `pus`, as for one shared mask.
+SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus_per_task);
+
+}  // namespace ondeloc

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/slots.h"
+
+#include "mapcore/topology/load.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+CpuSet cpus(const char* list) { return *CpuSet::parse_list(list); }
+
+std::vector<std::string> lists(const SlotSet& slots) {
+  std::vector<std::string> out;
+  for (const Slot& slot : slots) out.push_back(slot.pus.to_list());
+  return out;
+}
+
+using Lists = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("disjoint masks are the slots") {
+  const Machine machine = *load_machine("numa:2 core:2 pu:1");
+  const std::vector<CpuSet> masks = {cpus("0"), cpus("2"), cpus("1"), cpus("3")};
+  auto plan = plan_slots(machine, {masks, 1, {}});
+  REQUIRE(plan.ok());
+  CHECK(lists(plan->slots) == Lists{"0", "2", "1", "3"});
+  CHECK(plan->slots[1].node.value == 1);
+  CHECK(!plan->shared);
+  CHECK(!plan->oversubscribed);
+}
+
+TEST_CASE("a shared mask is cut: whole cores first, inside one node") {
+  const Machine machine = *load_machine("numa:2 core:2 pu:2");
+  const std::vector<CpuSet> four(4, cpus("0-7"));
+  CHECK(lists(plan_slots(machine, {four, 1, {}})->slots) == Lists{"0-1", "2-3", "4-5", "6-7"});
+  const std::vector<CpuSet> eight(8, cpus("0-7"));
+  CHECK(plan_slots(machine, {eight, 1, {}})->slots.size() == 8);
+  const std::vector<CpuSet> part(2, cpus("2-3,5-7"));
+  // CPU 5 alone is what is left of a core: complete cores come first.
+  CHECK(lists(plan_slots(machine, {part, 2, {}})->slots) == Lists{"2-3", "6-7"});
+}
+
+TEST_CASE("more ranks than PUs: slots repeat evenly") {
+  const Machine machine = *load_machine("numa:2 core:1 pu:1");
+  const std::vector<CpuSet> masks(5, cpus("0-1"));
+  auto plan = plan_slots(machine, {masks, 1, {}});
+  REQUIRE(plan.ok());
+  CHECK(plan->oversubscribed);
+  CHECK(lists(plan->slots) == Lists{"0", "1", "0", "1", "0"});
+}
+
+TEST_CASE("overlapping masks stay a multiset") {
+  const Machine machine = *load_machine("numa:2 core:4 pu:1");
+  const std::vector<CpuSet> masks = {cpus("0-3"), cpus("4-7"), cpus("0-3"), cpus("4-7")};
+  auto plan = plan_slots(machine, {masks, 1, {}});
+  REQUIRE(plan.ok());
+  CHECK(lists(plan->slots) == Lists{"0-3", "4-7", "0-3", "4-7"});
+  CHECK(!plan->oversubscribed);
+}
+
+TEST_CASE("idle CPUs become further slots of the same size") {
+  const Machine machine = *load_machine("numa:2 core:4 pu:1");
+  const std::vector<CpuSet> masks = {cpus("0-1"), cpus("2-3")};
+  auto plan = plan_slots(machine, {masks, 2, cpus("4-7")});
+  REQUIRE(plan.ok());
+  CHECK(lists(plan->slots) == Lists{"0-1", "2-3", "4-5", "6-7"});
+}
+
+TEST_CASE("a mask outside the topology is an error that names the rank") {
+  const Machine machine = *load_machine("numa:1 core:2 pu:1");
+  const std::vector<CpuSet> masks = {cpus("0"), cpus("7")};
+  auto plan = plan_slots(machine, {masks, 1, {}});
+  REQUIRE(!plan.ok());
+  CHECK(plan.error().message().find("local rank 1") != std::string::npos);
+}
