@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The privileged side of the segment: slurmstepd makes it as root and writes it with pwrite only,
+// never maps it, never reads anything back from it but the header it has just written. A task
+// writes its own slot the same way before it execs.
+// Units: ranks and bytes. Ownership: the caller owns the descriptor, which is open across exec
+// (no CLOEXEC), because the ranks inherit it. Thread safety: no shared state.
+// Errors: one sentence each; write_task_slot returns an errno, as it runs between fork and exec.
+// Source of the sealing rules: memfd_create(2), fcntl(2) F_ADD_SEALS.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+
+#include "mapcore/base/result.h"
+#include "mapcore/base/unique_fd.h"
+#include "mapcore/segment/layout.h"
+
+namespace ondeloc {
+
+struct SegmentPlan {
+  std::uint32_t world_ranks = 0;
+  // World rank of each local rank, by local rank. Its size is the number of local ranks.
+  std::span<const std::uint32_t> world_of_local;
+  std::uint32_t job_id = 0;
+  std::uint32_t step_id = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::uint32_t cpus_per_task = 1;
+  std::uint32_t interval_ms = 500;
+};
+
+// A memfd, sized, sealed against growing, shrinking and further sealing, mode 0600, given to
+// uid:gid, with the header and the world->local table written. Rows and slots stay holes.
+Result<UniqueFd> create_segment(const SegmentPlan& plan);
+
+struct TaskSlot {
+  std::uint32_t local_rank = 0;
+  std::uint32_t world_rank = 0;
+  pid_t pid = 0;
+  std::uint64_t start_time = 0;  // field 22 of /proc/<pid>/stat
+  // As sched_getaffinity gave it; words beyond ONDELOC_MASK_WORDS are left out.
+  std::span<const std::uint64_t> mask = {};
+};
+
+// Writes the task part of a slot and, where the creator could not know it, the task's entry of the
+// world->local table. Calls only pread and pwrite, allocates nothing: fit for a forked child.
+// 0 or an errno; EINVAL when fd is no segment or a rank is out of bounds.
+int write_task_slot(int segment_fd, const TaskSlot& task);
+
+// Start time of a process, 0 when it cannot be read. The same restrictions as above.
+std::uint64_t process_start_time(pid_t pid);
+
+}  // namespace ondeloc

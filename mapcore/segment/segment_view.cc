@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/segment/segment_view.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace ondeloc {
+namespace {
+
+template <class T>
+T load(T& shared, std::memory_order order = std::memory_order_relaxed) {
+  return std::atomic_ref<T>(shared).load(order);
+}
+
+ondeloc_cell load_cell(ondeloc_cell& shared) { return {load(shared.bytes), load(shared.messages)}; }
+
+Status check_file(int fd, std::uint64_t& size) {
+  struct stat file {};
+  if (fstat(fd, &file) != 0) return Error::from_errno("segment: fstat");
+  const int seals = fcntl(fd, F_GET_SEALS);
+  const int wanted = F_SEAL_SHRINK | F_SEAL_GROW;
+  if (seals < 0 || (seals & wanted) != wanted)
+    return Error("segment: the file is not sealed against a change of size");
+  if (file.st_size < static_cast<off_t>(sizeof(ondeloc_header)))
+    return Error("segment: the file is too short for a header");
+  size = static_cast<std::uint64_t>(file.st_size);
+  return {};
+}
+
+void copy_task_part(ondeloc_slot& shared, ondeloc_slot& copy) {
+  copy.task_state = load(shared.task_state, std::memory_order_acquire);
+  copy.world_rank = load(shared.world_rank);
+  copy.task_pid = load(shared.task_pid);
+  copy.mask_words = std::min(load(shared.mask_words), ONDELOC_MASK_WORDS);
+  copy.task_start = load(shared.task_start);
+  for (std::uint32_t w = 0; w < copy.mask_words; ++w) copy.mask[w] = load(shared.mask[w]);
+}
+
+void copy_rank_part(ondeloc_slot& shared, ondeloc_slot& copy) {
+  copy.rank_state = load(shared.rank_state, std::memory_order_acquire);
+  copy.owner_pid = load(shared.owner_pid);
+  copy.notes = load(shared.notes);
+  copy.thread_level = load(shared.thread_level);
+  for (std::size_t c = 0; c + 1 < sizeof(copy.library); ++c)
+    copy.library[c] = load(shared.library[c]);
+}
+
+}  // namespace
+
+Result<SegmentView> SegmentView::open(int fd) {
+  std::uint64_t size = 0;
+  if (Status good = check_file(fd, size); !good) return std::move(good).error();
+  ondeloc_header header{};
+  if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
+    return Error::from_errno("segment: reading the header");
+  if (const char* fault = ondeloc_header_fault(&header, size))
+    return Error(std::string("segment: ") + fault);
+  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) return Error::from_errno("segment: mmap");
+  return SegmentView(static_cast<char*>(base), header);
+}
+
+SegmentView::~SegmentView() {
+  if (base_ != nullptr) munmap(base_, header_.segment_size);
+}
+
+ondeloc_header* SegmentView::shared_header() const {
+  return reinterpret_cast<ondeloc_header*>(base_);
+}
+
+ondeloc_slot* SegmentView::slot_at(int local) const {
+  return reinterpret_cast<ondeloc_slot*>(base_ + header_.slots_offset) + local;
+}
+
+ondeloc_slot SegmentView::slot(int local) const {
+  ondeloc_slot copy{};
+  ondeloc_slot& shared = *slot_at(local);
+  copy_task_part(shared, copy);
+  copy_rank_part(shared, copy);
+  return copy;
+}
+
+bool SegmentView::read_row(int local, std::span<ondeloc_cell> cells) const {
+  const std::uint32_t state = load(slot_at(local)->rank_state, std::memory_order_acquire);
+  std::fill(cells.begin(), cells.end(), ondeloc_cell{});
+  if (state == ONDELOC_RANK_NONE) return false;
+  const auto index = static_cast<std::uint64_t>(local);
+  auto* row =
+      reinterpret_cast<ondeloc_cell*>(base_ + header_.rows_offset + index * header_.row_stride);
+  const std::size_t count = std::min<std::size_t>(cells.size(), header_.row_cells);
+  for (std::size_t j = 0; j < count; ++j) cells[j] = load_cell(row[j]);
+  return true;
+}
+
+int SegmentView::local_of_world(std::uint32_t world) const {
+  if (world >= header_.world_ranks) return -1;
+  auto* table = reinterpret_cast<std::uint32_t*>(base_ + header_.table_offset);
+  const std::uint32_t entry = load(table[world]);
+  return entry == 0 || entry > header_.local_ranks ? -1 : static_cast<int>(entry) - 1;
+}
+
+std::uint64_t SegmentView::tick() const { return load(shared_header()->tick); }
+
+void SegmentView::raise_tick() {
+  std::atomic_ref<std::uint64_t>(shared_header()->tick).fetch_add(1, std::memory_order_relaxed);
+}
+
+void SegmentView::set_mapper_pid(std::int32_t pid) {
+  std::atomic_ref<std::uint32_t>(shared_header()->mapper_pid)
+      .store(static_cast<std::uint32_t>(pid), std::memory_order_relaxed);
+}
+
+}  // namespace ondeloc
