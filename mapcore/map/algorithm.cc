@@ -13,49 +13,48 @@
 namespace ondeloc {
 namespace {
 
-constexpr auto kAlgorithms = std::to_array<AlgorithmInfo>({
-    {"identity", "", "keep the present mapping", "null object", map_identity, check_no_argument},
-    {"packed", "", "neighbouring ranks together, node after node", "DeLoc thesis, section 2.3.3",
-     map_packed, check_no_argument},
-    {"scatter", "", "ranks round-robin over the NUMA nodes", "DeLoc thesis, section 2.3.3",
-     map_scatter, check_no_argument},
-    {"random", "[:seed]", "shuffled; the default seed is 1", "DeLoc thesis, section 2.3.3",
-     map_random, check_seed},
-    {"ondeloc", "[:literal]",
-     "OnDeLocMap+: heavy pairs stay together on a node they were on, else round-robin",
-     "Agung et al. 2020, Algorithm 1", map_ondeloc, check_ondeloc},
+struct Function {
+  std::string_view name;
+  MapFunction map;
+};
+
+constexpr auto kFunctions = std::to_array<Function>({
+    {"identity", map_identity},
+    {"packed", map_packed},
+    {"scatter", map_scatter},
+    {"random", map_random},
+    {"ondeloc", map_ondeloc},
 });
 
-std::string known_names() {
-  std::string names;
-  for (const AlgorithmInfo& info : kAlgorithms)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
-  return names;
+// A row without a function does not compile: std::find_if would give end(), which is no constant.
+consteval auto join() {
+  std::array<AlgorithmInfo, kAlgorithmRows.size()> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    static_cast<AlgorithmRow&>(table[i]) = kAlgorithmRows[i];
+    table[i].map = std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& f) {
+                     return f.name == kAlgorithmRows[i].name;
+                   })->map;
+  }
+  return table;
 }
+
+static_assert(kFunctions.size() == kAlgorithmRows.size());
+constexpr auto kAlgorithms = join();
 
 }  // namespace
 
 std::span<const AlgorithmInfo> algorithms() { return kAlgorithms; }
 
 Result<const AlgorithmInfo*> find_algorithm(std::string_view spec) {
-  const std::size_t colon = spec.find(':');
-  const std::string_view name = spec.substr(0, colon);
-  for (const AlgorithmInfo& info : kAlgorithms) {
-    if (info.name != name) continue;
-    if (Status good = info.check(colon == spec.npos ? "" : spec.substr(colon + 1)); !good) {
-      return std::move(good).error().within(fmt::format("algorithm '{}'", name));
-    }
-    return &info;
-  }
-  return Error(
-      fmt::format("algorithm '{}' is not known: use one of {}", shorten(name), known_names()));
+  auto row = find_algorithm_row(spec);
+  if (!row) return std::move(row).error();
+  return &kAlgorithms[static_cast<std::size_t>(*row - kAlgorithmRows.data())];
 }
 
 Result<Mapping> compute_mapping(std::string_view spec, const MapRequest& request) {
   auto info = find_algorithm(spec);
   if (!info) return std::move(info).error();
-  const std::size_t colon = spec.find(':');
-  auto mapping = (*info)->map(request, colon == spec.npos ? "" : spec.substr(colon + 1));
+  auto mapping = (*info)->map(request, split_algorithm(spec).argument);
   if (!mapping) return mapping;
   if (mapping->size() != static_cast<std::size_t>(request.traffic.ranks()) ||
       !is_valid(*mapping, request.slots)) {

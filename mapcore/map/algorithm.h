@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of mapping algorithms. One entry per algorithm, one file per algorithm; help,
-// validation and documentation are printed from the table. Thread safety: pure functions of the
-// request; the same request gives the same mapping.
+// The mapping algorithms: each row of the table in mapcore/options/algorithm_table.h (from which
+// help, validation and documentation are printed) joined to its function. One file per algorithm.
+// Thread safety: pure functions of the request; the same request gives the same mapping.
 #pragma once
 
 #include <span>
@@ -12,6 +12,7 @@
 #include "mapcore/comm/comm_matrix.h"
 #include "mapcore/map/cost.h"
 #include "mapcore/map/mapping.h"
+#include "mapcore/options/algorithm_table.h"
 
 namespace ondeloc {
 
@@ -27,16 +28,9 @@ struct MapRequest {
 
 // `argument` is what follows the first ':' in "random:7", empty without one.
 using MapFunction = Result<Mapping> (*)(const MapRequest& request, std::string_view argument);
-// Says in one sentence what is wrong with an argument, before any matrix is there.
-using CheckFunction = Status (*)(std::string_view argument);
 
-struct AlgorithmInfo {
-  std::string_view name;
-  std::string_view argument;  // "" none, "[:seed]", ":<layout>"
-  std::string_view summary;
-  std::string_view source;  // paper, section, algorithm
-  MapFunction map;
-  CheckFunction check;
+struct AlgorithmInfo : AlgorithmRow {
+  MapFunction map = nullptr;
 };
 
 std::span<const AlgorithmInfo> algorithms();

@@ -10,17 +10,6 @@
 
 namespace ondeloc {
 
-Status check_no_argument(std::string_view argument) {
-  if (argument.empty()) return {};
-  return Error(fmt::format("it takes no argument, not '{}'", shorten(argument)));
-}
-
-Status check_seed(std::string_view argument) {
-  if (argument.empty() || parse_unsigned(argument)) return {};
-  return Error(
-      fmt::format("'{}' is not a seed: use a whole number such as random:7", shorten(argument)));
-}
-
 // Without a previous mapping, rank i keeps slot i.
 Result<Mapping> map_identity(const MapRequest& request, std::string_view) {
   if (!request.previous.empty()) return request.previous;

@@ -18,11 +18,6 @@
 
 namespace ondeloc {
 
-Status check_ondeloc(std::string_view argument) {
-  if (argument.empty() || argument == "literal") return {};
-  return Error(fmt::format("'{}' is not known: use ondeloc or ondeloc:literal", shorten(argument)));
-}
-
 namespace {
 
 struct Pair {

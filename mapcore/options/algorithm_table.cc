@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/options/algorithm_table.h"
+
+#include <fmt/format.h>
+
+#include "mapcore/base/text.h"
+
+namespace ondeloc {
+namespace {
+
+std::string known_names() {
+  std::string names;
+  for (const AlgorithmRow& row : kAlgorithmRows)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  return names;
+}
+
+}  // namespace
+
+Status check_no_argument(std::string_view argument) {
+  if (argument.empty()) return {};
+  return Error(fmt::format("it takes no argument, not '{}'", shorten(argument)));
+}
+
+Status check_seed(std::string_view argument) {
+  if (argument.empty() || parse_unsigned(argument)) return {};
+  return Error(
+      fmt::format("'{}' is not a seed: use a whole number such as random:7", shorten(argument)));
+}
+
+Status check_ondeloc(std::string_view argument) {
+  if (argument.empty() || argument == "literal") return {};
+  return Error(fmt::format("'{}' is not known: use ondeloc or ondeloc:literal", shorten(argument)));
+}
+
+AlgorithmSpec split_algorithm(std::string_view spec) {
+  const std::size_t colon = spec.find(':');
+  if (colon == std::string_view::npos) return {spec, {}};
+  return {spec.substr(0, colon), spec.substr(colon + 1)};
+}
+
+Result<const AlgorithmRow*> find_algorithm_row(std::string_view spec) {
+  const auto [name, argument] = split_algorithm(spec);
+  for (const AlgorithmRow& row : kAlgorithmRows) {
+    if (row.name != name) continue;
+    if (Status good = row.check(argument); !good)
+      return std::move(good).error().within(fmt::format("algorithm '{}'", name));
+    return &row;
+  }
+  return Error(
+      fmt::format("algorithm '{}' is not known: use one of {}", shorten(name), known_names()));
+}
+
+}  // namespace ondeloc

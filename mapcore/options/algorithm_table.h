@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of mapping algorithms as far as it can be known without a machine: names,
+// arguments, help, sources. srun checks an option against it without linking any algorithm;
+// mapcore/map joins each row to its function at compile time. Thread safety: constants and pure
+// functions.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "mapcore/base/result.h"
+
+namespace ondeloc {
+
+// Says in one sentence what is wrong with an argument, before any matrix is there.
+using CheckFunction = Status (*)(std::string_view argument);
+
+struct AlgorithmRow {
+  std::string_view name;
+  std::string_view argument;  // "" none, "[:seed]", ":<layout>"
+  std::string_view summary;
+  std::string_view source;  // paper, section, algorithm
+  CheckFunction check = nullptr;
+};
+
+Status check_no_argument(std::string_view argument);
+Status check_seed(std::string_view argument);
+Status check_ondeloc(std::string_view argument);
+
+inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
+    {"identity", "", "keep the present mapping", "null object", check_no_argument},
+    {"packed", "", "neighbouring ranks together, node after node", "DeLoc thesis, section 2.3.3",
+     check_no_argument},
+    {"scatter", "", "ranks round-robin over the NUMA nodes", "DeLoc thesis, section 2.3.3",
+     check_no_argument},
+    {"random", "[:seed]", "shuffled; the default seed is 1", "DeLoc thesis, section 2.3.3",
+     check_seed},
+    {"ondeloc", "[:literal]",
+     "OnDeLocMap+: heavy pairs stay together on a node they were on, else round-robin",
+     "Agung et al. 2020, Algorithm 1", check_ondeloc},
+});
+
+// "name" or "name:argument", split at the first ':'.
+struct AlgorithmSpec {
+  std::string_view name;
+  std::string_view argument;  // empty without one
+};
+AlgorithmSpec split_algorithm(std::string_view spec);
+// The row of a spec whose argument is good too. The error names the known algorithms.
+Result<const AlgorithmRow*> find_algorithm_row(std::string_view spec);
+
+}  // namespace ondeloc
