@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/binding/memory.h"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "mapcore/base/text.h"
+#include "mapcore/binding/proc.h"
+
+namespace ondeloc {
+namespace {
+
+constexpr int kMaxNodes = 1024;
+constexpr auto kBitsPerWord = static_cast<int>(8 * sizeof(unsigned long));
+using NodeMask = std::array<unsigned long, kMaxNodes / kBitsPerWord>;
+
+NodeMask only(int node) {
+  NodeMask mask{};
+  mask[static_cast<std::size_t>(node / kBitsPerWord)] = 1UL << (node % kBitsPerWord);
+  return mask;
+}
+
+}  // namespace
+
+Result<long> move_pages_between(pid_t pid, int from, int to) {
+  if (from < 0 || to < 0 || from >= kMaxNodes || to >= kMaxNodes) return Error("no such NUMA node");
+  const NodeMask source = only(from), target = only(to);
+  const long left = syscall(SYS_migrate_pages, pid, static_cast<unsigned long>(kMaxNodes),
+                            source.data(), target.data());
+  if (left < 0) return Error::from_errno("migrate_pages");
+  return left;
+}
+
+std::optional<std::uint64_t> free_bytes_of_node(int node) {
+  const auto text = read_small_file(fmt::format("/sys/devices/system/node/node{}/meminfo", node));
+  if (!text) return std::nullopt;
+  const std::size_t at = text->find("MemFree:");
+  if (at == std::string::npos) return std::nullopt;
+  const std::string_view rest = trim_blanks(std::string_view(*text).substr(at + 8));
+  const auto kib = parse_unsigned(rest.substr(0, rest.find(' ')));
+  if (!kib) return std::nullopt;
+  return *kib * 1024;
+}
+
+bool numa_balancing_on() {
+  const auto text = read_small_file("/proc/sys/kernel/numa_balancing");
+  return text && trim_blanks(*text) != "0";
+}
+
+}  // namespace ondeloc

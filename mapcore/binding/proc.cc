@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/binding/proc.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "mapcore/base/text.h"
+#include "mapcore/base/unique_fd.h"
+
+namespace ondeloc {
+
+std::optional<std::string> read_small_file(const std::string& path, std::size_t limit) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return std::nullopt;
+  std::string text(limit, '\0');
+  std::size_t size = 0;
+  while (size < limit) {
+    const ssize_t got = read(fd.get(), text.data() + size, limit - size);
+    if (got < 0) return std::nullopt;
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
+  return text;
+}
+
+std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& root) {
+  const auto text = read_small_file(fmt::format("{}/proc/{}/stat", root, pid), 4096);
+  if (!text) return std::nullopt;
+  // The name may hold blanks and brackets: what counts comes after the last ')', from field 3 on.
+  const std::size_t name_end = text->rfind(')');
+  if (name_end == std::string::npos || name_end + 2 > text->size()) return std::nullopt;
+  const auto fields = split(std::string_view(*text).substr(name_end + 2), ' ');
+  constexpr std::size_t kParent = 4 - 3, kStart = 22 - 3;
+  if (fields.size() <= kStart) return std::nullopt;
+  const auto parent = parse_unsigned(fields[kParent], INT32_MAX);
+  const auto start = parse_unsigned(fields[kStart]);
+  if (!parent || !start) return std::nullopt;
+  return ProcessStat{static_cast<pid_t>(*parent), *start};
+}
+
+namespace {
+
+// The first number behind "key" at the start of a line of a status file.
+std::optional<std::uint64_t> status_number(const std::string& text, std::string_view key) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(key)) continue;
+    const std::string_view rest = trim_blanks(line.substr(key.size()));
+    return parse_unsigned(rest.substr(0, rest.find_first_of(" \t")));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> read_status_number(pid_t pid, std::string_view key,
+                                                const std::string& root) {
+  const auto text = read_small_file(fmt::format("{}/proc/{}/status", root, pid));
+  return text ? status_number(*text, key) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<uid_t> read_process_uid(pid_t pid, const std::string& root) {
+  const auto uid = read_status_number(pid, "Uid:", root);
+  if (!uid || *uid > UINT32_MAX) return std::nullopt;
+  return static_cast<uid_t>(*uid);
+}
+
+std::optional<std::uint64_t> read_resident_bytes(pid_t pid, const std::string& root) {
+  const auto kib = read_status_number(pid, "VmRSS:", root);
+  if (!kib) return std::nullopt;
+  return *kib * 1024;
+}
+
+std::vector<pid_t> read_threads(pid_t pid, const std::string& root) {
+  struct Close {
+    void operator()(DIR* dir) const { closedir(dir); }
+  };
+  std::vector<pid_t> threads;
+  const std::unique_ptr<DIR, Close> dir(opendir(fmt::format("{}/proc/{}/task", root, pid).c_str()));
+  if (!dir) return threads;
+  while (const dirent* entry = readdir(dir.get())) {
+    if (const auto tid = parse_unsigned(entry->d_name, INT32_MAX))
+      threads.push_back(static_cast<pid_t>(*tid));
+  }
+  return threads;
+}
+
+bool descends_from(pid_t pid, pid_t ancestor, const std::string& root) {
+  constexpr int kDeepest = 64;
+  for (int depth = 0; depth < kDeepest && pid > 1; ++depth) {
+    if (pid == ancestor) return true;
+    const auto stat = read_process_stat(pid, root);
+    if (!stat) return false;
+    pid = stat->parent;
+  }
+  return false;
+}
+
+namespace {
+
+struct CgroupPlace {
+  std::string mount;  // where the hierarchy with cpusets is mounted
+  std::string path;   // of the process in it
+};
+
+// Lines are "id:controllers:path"; a cpuset controller of version 1 wins over the unified
+// hierarchy.
+std::optional<CgroupPlace> find_cpuset_cgroup(const std::string& text) {
+  std::optional<CgroupPlace> found;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    const std::string path(line.substr(second + 1));
+    if (controllers == "cpuset") return CgroupPlace{"/sys/fs/cgroup/cpuset", path};
+    if (controllers.empty()) found = CgroupPlace{"/sys/fs/cgroup", path};
+  }
+  return found;
+}
+
+// Empty where the directory has no such file or it is empty (a cgroup without the controller).
+CpuSet read_cpuset_file(const std::string& directory) {
+  for (const char* file : {"cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"}) {
+    const auto list = read_small_file(directory + "/" + file);
+    auto cpus = list ? CpuSet::parse_list(trim_blanks(*list)) : Result<CpuSet>(CpuSet());
+    if (cpus && !cpus->empty()) return *std::move(cpus);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root) {
+  const auto text = read_small_file(fmt::format("{}/proc/{}/cgroup", root, pid));
+  if (!text) return std::nullopt;
+  const auto place = find_cpuset_cgroup(*text);
+  if (!place) return std::nullopt;
+  for (std::string path = place->path; path.find('/') != std::string::npos;
+       path.resize(path.rfind('/'))) {
+    CpuSet cpus = read_cpuset_file(root + place->mount + path);
+    if (cpus.empty()) continue;
+    // Read from the step's own cgroup or below, not from one above that merely has the controller.
+    const bool is_step =
+        path.find("/job_") != std::string::npos && path.find("/step_") != std::string::npos;
+    return StepCpuset{std::move(cpus), is_step};
+  }
+  return std::nullopt;
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/rankfile/rankfile.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "mapcore/base/text.h"
+#include "mapcore/base/unique_fd.h"
+#include "mapcore/rankfile/lexer.h"
+
+namespace ondeloc {
+namespace {
+
+using rankfile::Word;
+
+constexpr int kMaxRank = (1 << 24) - 1;
+
+class Parser {
+ public:
+  explicit Parser(std::vector<Word> words) : words_(std::move(words)) {}
+
+  Result<Rankfile> run() {
+    Rankfile file;
+    while (at_ < words_.size()) {
+      auto entry = parse_entry();
+      if (!entry) return std::move(entry).error();
+      const auto [known, is_new] = file.entries.try_emplace(entry->rank, *entry);
+      if (!is_new) {
+        return Error(fmt::format("line {}: rank {} stands on line {} already", entry->line,
+                                 entry->rank.value, known->second.line));
+      }
+    }
+    return file;
+  }
+
+ private:
+  Error expected(std::string_view what) const {
+    if (at_ >= words_.size()) {
+      return Error(fmt::format("line {}: the entry ends before {}",
+                               words_.empty() ? 1 : words_.back().line, what));
+    }
+    return Error(fmt::format("line {}: '{}' where {} should stand", words_[at_].line,
+                             shorten(words_[at_].text), what));
+  }
+  bool take(std::string_view text) {
+    if (at_ >= words_.size() || words_[at_].text != text) return false;
+    ++at_;
+    return true;
+  }
+
+  Result<RankfileEntry> parse_entry() {
+    constexpr std::string_view kForm = "an entry like 'rank 0=host slot=0:1'";
+    RankfileEntry entry;
+    if (at_ < words_.size()) entry.line = words_[at_].line;
+    if (!take("rank")) return expected(kForm);
+    const auto rank =
+        at_ < words_.size() ? parse_unsigned(words_[at_].text, kMaxRank) : std::nullopt;
+    if (!rank) return expected("a rank number");
+    entry.rank = WorldRank(static_cast<int>(*rank));
+    ++at_;
+    if (!take("=")) return expected("'='");
+    if (Status host = parse_host(entry); !host) return std::move(host).error();
+    if (!take("slot") && !take("slots")) return expected("'slot='");
+    if (!take("=")) return expected("'='");
+    if (Status slots = parse_slots(entry); !slots) return std::move(slots).error();
+    return entry;
+  }
+
+  Status parse_host(RankfileEntry& entry) {
+    if (at_ >= words_.size() || words_[at_].text == "=" || words_[at_].text == "slot")
+      return expected("a host name");
+    std::string_view host = words_[at_].text;
+    if (host.starts_with("+n")) {
+      const auto node = parse_unsigned(host.substr(2), kMaxRank);
+      if (!node) return expected("a node such as +n0");
+      entry.node = static_cast<int>(*node);
+    } else {
+      if (const std::size_t user = host.rfind('@'); user != host.npos) host.remove_prefix(user + 1);
+      if (host.empty() || host.size() > 255) return expected("a host name");
+      entry.host = host;
+    }
+    ++at_;
+    return {};
+  }
+
+  // The list may hold blanks around its separators: words up to the next "rank" belong to it.
+  Status parse_slots(RankfileEntry& entry) {
+    std::string list;
+    const std::size_t first = at_;
+    for (; at_ < words_.size() && words_[at_].text != "rank"; ++at_) list += words_[at_].text;
+    for (const std::string_view piece : split(list, ';')) {
+      auto item = parse_item(piece);
+      if (!item) {
+        at_ = first;
+        if (first >= words_.size()) return expected("a slot list such as 0:1 or 0-3");
+        return Error(fmt::format("line {}: rank {}: {}", words_[first].line, entry.rank.value,
+                                 item.error().message()));
+      }
+      entry.slots.push_back(*std::move(item));
+    }
+    return {};
+  }
+
+  static Error bad_item(std::string_view item) {
+    return Error(
+        fmt::format("slot '{}' is not of the form 0-3, 0:1, 0:0-3, 1:* or S0", shorten(item)));
+  }
+
+  static std::string_view without_letter(std::string_view text, std::string_view letters) {
+    if (!text.empty() && letters.find(text.front()) != letters.npos) text.remove_prefix(1);
+    return text;
+  }
+
+  static Result<SlotItem> parse_item(std::string_view text) {
+    SlotItem item;
+    const std::size_t colon = text.find(':');
+    const std::string_view head = without_letter(text, "SsPp");
+    if (colon == text.npos) {
+      item.whole_package = head.size() != text.size();
+      if (!add_ranges(head, item)) return bad_item(text);
+      return item;
+    }
+    const auto package = parse_unsigned(head.substr(0, head.find(':')), CpuSet::kMaxCpu - 1);
+    if (!package) return bad_item(text);
+    item.package = static_cast<int>(*package);
+    bool all = false;
+    for (const std::string_view cores : split(text.substr(colon + 1), ':')) {
+      const std::string_view list = without_letter(cores, "Cc");
+      all = all || list == "*";
+      if (list != "*" && !add_ranges(list, item)) return bad_item(text);
+    }
+    if (all) item.ranges.clear();
+    return item;
+  }
+
+  static bool add_ranges(std::string_view text, SlotItem& item) {
+    for (const std::string_view part : split(text, ',')) {
+      const std::size_t dash = part.find('-');
+      const auto first = parse_unsigned(part.substr(0, dash), CpuSet::kMaxCpu - 1);
+      const auto last =
+          dash == part.npos ? first : parse_unsigned(part.substr(dash + 1), CpuSet::kMaxCpu - 1);
+      if (!first || !last || *last < *first) return false;
+      item.ranges.push_back({static_cast<int>(*first), static_cast<int>(*last)});
+    }
+    return true;
+  }
+
+  std::vector<Word> words_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+Result<Rankfile> parse_rankfile(std::string_view text, std::string_view name) {
+  auto words = rankfile::split_words(text);
+  if (!words) return std::move(words).error().within(fmt::format("rankfile '{}'", name));
+  auto file = Parser(*std::move(words)).run();
+  if (!file) return std::move(file).error().within(fmt::format("rankfile '{}'", name));
+  return file;
+}
+
+Result<Rankfile> read_rankfile(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return Error::from_errno(fmt::format("rankfile '{}'", shorten(path)));
+  std::string text;
+  char block[65536];
+  for (ssize_t got; (got = read(fd.get(), block, sizeof(block))) != 0;) {
+    if (got < 0) return Error::from_errno(fmt::format("rankfile '{}'", shorten(path)));
+    text.append(block, static_cast<std::size_t>(got));
+    if (text.size() > kMaxRankfileBytes) {
+      return Error(
+          fmt::format("rankfile '{}': larger than {} MiB", shorten(path), kMaxRankfileBytes >> 20));
+    }
+  }
+  return parse_rankfile(text, shorten(path));
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open MPI rankfiles, 4.x and 5.x forms:
+//
+//   file  := { blank | comment | entry }      comments: # ..., // ..., /* ... */
+//   entry := rank INT = host slot|slots = list
+//   host  := name | user@name (user dropped) | +nINT (X-th node of the step, from 0)
+//   list  := item { ; item }
+//   item  := [S|s|P|p] RANGES                 packages
+//          | [S|s|P|p] ID : [C|c] CORES { : [C|c] CORES }   cores inside package ID
+//          | RANGES                           cores
+//   RANGES := INT | INT-INT { , ... }         CORES := * | RANGES
+//
+// Numbers are logical, counted in the whole machine as in mpirun, or with `relative` inside the
+// step's CPUs. `0:0,1` means package 0, cores 0 and 1, as documented (Open MPI 4.x reads it as core
+// 0 alone). Where the machine has no cores, a bare number is a PU. Bounds: kMaxRankfileBytes, ranks
+// below 2^24, indexes below CpuSet::kMaxCpu. Errors: one sentence with the line. Thread safety:
+// pure functions but read_rankfile, which reads a file (as the user, never as root).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/topology/machine.h"
+
+namespace ondeloc {
+
+inline constexpr std::size_t kMaxRankfileBytes = 16u << 20;
+
+struct IndexRange {
+  int first = 0;
+  int last = 0;
+};
+
+struct SlotItem {
+  int package = -1;                // -1: bare cores
+  bool whole_package = false;      // ranges are packages
+  std::vector<IndexRange> ranges;  // empty with package >= 0: all cores of it ("*")
+};
+
+struct RankfileEntry {
+  WorldRank rank;
+  int line = 0;
+  std::string host;  // empty when node >= 0
+  int node = -1;     // "+nX"
+  std::vector<SlotItem> slots;
+};
+
+struct Rankfile {
+  std::map<WorldRank, RankfileEntry> entries;
+};
+
+// `name` stands in messages. Duplicate ranks are errors that name both lines.
+Result<Rankfile> parse_rankfile(std::string_view text, std::string_view name);
+Result<Rankfile> read_rankfile(const std::string& path);
+
+// The PUs that an entry names, as far as they are in `usable` (a core may have a hardware thread
+// outside the step); none in it is an error. With `relative` only packages and cores that have a PU
+// in `usable` count.
+Result<CpuSet> resolve_slots(const RankfileEntry& entry, const Machine& machine,
+                             const CpuSet& usable, bool relative);
+
+// Does the entry's host mean this node? Domain parts are compared only when both names have one.
+bool is_on_node(const RankfileEntry& entry, std::string_view node_name, int node_index);
+
+}  // namespace ondeloc

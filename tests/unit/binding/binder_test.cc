@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/binding/binder.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "mapcore/binding/affinity.h"
+#include "mapcore/binding/proc.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+CpuSet cpus(const char* list) { return *CpuSet::parse_list(list); }
+
+// A made-up /proc and /sys, gone at the end of the test.
+class FakeRoot {
+ public:
+  FakeRoot() {
+    std::string name = std::filesystem::temp_directory_path() / "ondeloc-test-XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~FakeRoot() { std::filesystem::remove_all(path_); }
+  FakeRoot(const FakeRoot&) = delete;
+  FakeRoot& operator=(const FakeRoot&) = delete;
+  void file(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path_ + path).parent_path());
+    std::ofstream(path_ + path) << text;
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE("a mask keeps its relative place") {
+  CHECK(relocate_mask(cpus("0-3"), cpus("0-3"), cpus("8-11")) == cpus("8-11"));
+  CHECK(relocate_mask(cpus("1"), cpus("0-3"), cpus("8-11")) == cpus("9"));
+  CHECK(relocate_mask(cpus("1,3"), cpus("0-3"), cpus("8-11")) == cpus("9,11"));
+  CHECK(relocate_mask(cpus("6"), cpus("0-7"), cpus("8-11")) == cpus("10"));
+  CHECK(relocate_mask(cpus("5"), cpus("0-3"), cpus("8-11")).empty());
+  CHECK(relocate_mask(cpus("0-7"), cpus("0-3"), cpus("8-11")).empty());
+}
+
+TEST_CASE("all threads of a process move, with real masks") {
+  const CpuSet all = *get_affinity(0);
+  if (all.count() < 2) {
+    WARN("one CPU only: masks cannot differ here");
+    return;
+  }
+  const auto list = all.to_vector();
+  CpuSet first, second;
+  first.set(list[0]);
+  second.set(list[1]);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<bool> never{false};
+    std::thread one([&] { never.wait(false); }), two([&] { never.wait(false); });
+    never.wait(false);
+    _exit(0);
+  }
+  while (read_threads(child).size() < 3) usleep(1000);
+  const BindResult there = move_process(child, all, first);
+  CHECK(there.threads == 3);
+  CHECK(there.moved == 3);
+  const BindResult back = move_process(child, first, second);
+  CHECK(back.moved == 3);
+  for (const pid_t tid : read_threads(child)) CHECK(*get_affinity(tid) == second);
+  CHECK(move_process(child, first, second).moved == 0);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  CHECK(move_process(child, second, first).threads == 0);
+}
+
+TEST_CASE("the own process is read from /proc") {
+  CHECK(read_process_stat(getpid())->parent == getppid());
+  CHECK(read_process_stat(getpid())->start > 0);
+  CHECK(*read_process_uid(getpid()) == getuid());
+  CHECK(*read_resident_bytes(getpid()) > 100000);
+  CHECK(descends_from(getpid(), getppid()));
+  CHECK(!descends_from(getppid(), getpid()));
+  CHECK(!read_process_stat(-1));
+}
+
+TEST_CASE("hostile and missing /proc files") {
+  const FakeRoot root;
+  root.file("/proc/7/stat", "7 (a) b) S) R 3 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1");
+  CHECK(read_process_stat(7, root.path())->parent == 3);
+  CHECK(read_process_stat(7, root.path())->start == 12345);
+  root.file("/proc/8/stat", "8 (x");
+  CHECK(!read_process_stat(8, root.path()));
+  root.file("/proc/9/status", "Name:\tx\nUid:\tabc\n");
+  CHECK(!read_process_uid(9, root.path()));
+  CHECK(read_threads(10, root.path()).empty());
+}
+
+TEST_CASE("the step's cpuset: cgroup v2, v1, and none") {
+  const FakeRoot root;
+  const std::string step = "/system.slice/slurmstepd.scope/job_5/step_0/user/task_0";
+  root.file("/proc/1/cgroup", "0::" + step + "\n");
+  root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/step_0/user/cpuset.cpus.effective",
+            "2-3,5-6\n");
+  const auto v2 = read_step_cpuset(1, root.path());
+  REQUIRE(v2);
+  CHECK(v2->cpus == cpus("2-3,5-6"));
+  CHECK(v2->enforced);
+  root.file("/proc/2/cgroup", "5:cpuset:/slurm/uid_1/job_5/step_0\n0::/\n");
+  root.file("/sys/fs/cgroup/cpuset/slurm/uid_1/job_5/step_0/cpuset.cpus", "1\n");
+  CHECK(read_step_cpuset(2, root.path())->cpus == cpus("1"));
+  root.file("/proc/3/cgroup", "0::/user.slice\n");
+  CHECK(!read_step_cpuset(3, root.path()));
+  root.file("/sys/fs/cgroup/user.slice/cpuset.cpus.effective", "0-7\n");
+  CHECK(!read_step_cpuset(3, root.path())->enforced);
+  root.file("/proc/4/cgroup", "garbage\n::::\n");
+  CHECK(!read_step_cpuset(4, root.path()));
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/rankfile/rankfile.h"
+
+#include "mapcore/topology/load.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+const Machine& two_by_four() {
+  static const Machine machine = *load_machine("package:2 numa:1 core:4 pu:2");
+  return machine;
+}
+
+std::string pus_of(const std::string& slots, const char* usable = "0-15", bool relative = false) {
+  auto file = parse_rankfile("rank 0=n1 slot=" + slots, "t");
+  if (!file) return file.error().message();
+  auto pus = resolve_slots(file->entries.begin()->second, two_by_four(),
+                           *CpuSet::parse_list(usable), relative);
+  return pus ? pus->to_list() : pus.error().message();
+}
+
+std::string error_of(const std::string& text) {
+  auto file = parse_rankfile(text, "t");
+  return file ? "" : file.error().message();
+}
+
+}  // namespace
+
+TEST_CASE("the documented examples") {
+  auto file = parse_rankfile(
+      "# comment\nrank 0=aa slot=1:0-2\nrank 1=bb slot=0:0,1 // more\n/* two\nlines */ rank 2=cc "
+      "slot=1-2\n"
+      "rank 3 = user@+n1x slots = p1 ; 0:*\nrank 4=+n2 slot=S0,1\n",
+      "t");
+  REQUIRE(file.ok());
+  CHECK(file->entries.size() == 5);
+  CHECK(file->entries.at(WorldRank(2)).line == 5);
+  CHECK(file->entries.at(WorldRank(4)).node == 2);
+  CHECK(file->entries.at(WorldRank(3)).slots.size() == 2);
+}
+
+TEST_CASE("numbers are logical: packages, cores inside packages, bare cores") {
+  CHECK(pus_of("1:0-2") == "8-13");
+  CHECK(pus_of("0:0,1") == "0-3");
+  CHECK(pus_of("1-2") == "2-5");
+  CHECK(pus_of("4") == "8-9");
+  CHECK(pus_of("S1") == "8-15");
+  CHECK(pus_of("p0:c1") == "2-3");
+  CHECK(pus_of("0:1:3") == "2-3,6-7");
+  CHECK(pus_of("1:*") == "8-15");
+  CHECK(pus_of("0;1:3") == "0-1,14-15");
+}
+
+TEST_CASE("numbers may count inside the step") {
+  CHECK(pus_of("0", "4-5,9-11", true) == "4-5");
+  CHECK(pus_of("1", "4-5,9-11", true) == "9");
+  CHECK(pus_of("1:1", "4-5,9-11", true) == "10-11");
+  CHECK(pus_of("3", "4-5,9-11", true).find("core 3 does not exist") != std::string::npos);
+}
+
+TEST_CASE("outside the step is an error, a missing thread is not") {
+  CHECK(pus_of("0", "8-15").find("outside the step's CPUs 8-15") != std::string::npos);
+  CHECK(pus_of("4", "9-15") == "9");
+  CHECK(pus_of("9").find("core 9 does not exist") != std::string::npos);
+  CHECK(pus_of("2:0").find("package 2 does not exist") != std::string::npos);
+}
+
+TEST_CASE("what is wrong is said with its line") {
+  CHECK(error_of("rank 0=a slot=0\nrank 0=b slot=1") ==
+        "rankfile 't': line 2: rank 0 stands on line 1 already");
+  CHECK(error_of("rank x=a slot=0") ==
+        "rankfile 't': line 1: 'x' where a rank number should stand");
+  CHECK(error_of("rank 0=a slot=") ==
+        "rankfile 't': line 1: the entry ends before a slot list such as 0:1 or 0-3");
+  CHECK(error_of("rank 0=a\nslot=1-").find("line 2: rank 0: slot '1-'") != std::string::npos);
+  CHECK(error_of("rank 0=\"a\" slot=1").find("has no place in a rankfile") != std::string::npos);
+  CHECK(error_of("/* never").find("the comment does not end") != std::string::npos);
+  CHECK(error_of("rank 99999999999=a slot=0").find("a rank number") != std::string::npos);
+  CHECK(error_of("Rank 0=a slot=0").find("an entry like") != std::string::npos);
+  CHECK(error_of("rank 0 slot=0").find("'='") != std::string::npos);
+  CHECK(error_of("rank 0=a slot=3-1").find("slot '3-1'") != std::string::npos);
+  CHECK(!read_rankfile("/nowhere/ranks.txt").ok());
+}
+
+TEST_CASE("hosts: names, domains, +n") {
+  RankfileEntry entry;
+  entry.host = "node1";
+  CHECK(is_on_node(entry, "node1", 0));
+  CHECK(is_on_node(entry, "node1.site.org", 0));
+  CHECK(!is_on_node(entry, "node2", 0));
+  entry.host = "node1.a";
+  CHECK(!is_on_node(entry, "node1.b", 0));
+  CHECK(is_on_node(entry, "node1", 0));
+  entry.node = 3;
+  CHECK(is_on_node(entry, "whatever", 3));
+}
