@@ -52,13 +52,15 @@ struct SiteOptions {
 
 inline constexpr std::size_t kMaxOptionLength = 4096;
 
-// One short sentence on error, the offending piece shortened, never the whole value.
+// One short sentence on error, the offending piece shortened, never the whole value. The algorithm
+// and its argument are checked too (algorithm_table.h).
 Result<Options> parse_options(std::string_view text);
 // `arguments`: the words after the plugin's path in plugstack.conf, each key=value.
 Result<SiteOptions> parse_site_options(const std::vector<std::string_view>& arguments);
 // 500, 500ms, 2s, 1.5s, 1m -> milliseconds, 1 to 3 600 000.
 Result<std::uint32_t> parse_interval(std::string_view text);
-// What --ondeloc=help prints; algorithm names come from the caller, who may know them.
-std::string options_help(const std::vector<std::string>& algorithm_lines);
+// What --ondeloc=help prints: modes, keys with unit and default, algorithms; lines of at most 100
+// characters.
+std::string options_help();
 
 }  // namespace ondeloc

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "mapcore/options/algorithm_table.h"
+#include "mapcore/options/option_table.h"
+
+namespace ondeloc {
+namespace {
+
+std::string modes_text() {
+  std::string text = "modes\n";
+  for (const ModeRow& row : mode_rows()) {
+    const std::string name =
+        row.argument.empty() ? std::string(row.name) : fmt::format("{}:{}", row.name, row.argument);
+    text += fmt::format("  {:<27} {}\n", name, row.help);
+  }
+  return text;
+}
+
+std::string keys_text() {
+  std::string text = "keys (default)\n";
+  for (const KeyRow& row : key_rows()) {
+    const std::string name =
+        row.value.empty() ? std::string(row.name) : fmt::format("{}={}", row.name, row.value);
+    const std::string standard = row.standard.empty() ? "" : fmt::format(" ({})", row.standard);
+    text += fmt::format("  {:<27} {}{}\n", name, row.help, standard);
+  }
+  return text + "  TIME is a number with ms, s, m or h; without one it is in ms\n";
+}
+
+std::string algorithms_text() {
+  std::string text = "algorithms\n";
+  for (const AlgorithmRow& row : kAlgorithmRows)
+    text += fmt::format("  {:<27} {}\n", fmt::format("{}{}", row.name, row.argument), row.summary);
+  return text;
+}
+
+}  // namespace
+
+std::string options_help() {
+  return "--ondeloc=MODE[:ARGUMENT][,key=value...]\n\n" + modes_text() + "\n" + keys_text() + "\n" +
+         algorithms_text() + "\nThe manual is ondeloc(7).\n";
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/options/options.h"
+
+#include "mapcore/base/text.h"
+#include "mapcore/options/option_table.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+std::string error_of(std::string_view text) {
+  auto options = parse_options(text);
+  return options.ok() ? "" : options.error().message();
+}
+
+}  // namespace
+
+TEST_CASE("every default of the struct is the default of the table") {
+  const Options standard = *parse_options("online");
+  for (const KeyRow& row : key_rows()) {
+    if (row.standard.empty()) continue;
+    CAPTURE(row.name);
+    auto same = parse_options("online," + std::string(row.name) + "=" + std::string(row.standard));
+    REQUIRE(same.ok());
+    CHECK(same->algorithm == standard.algorithm);
+    CHECK(same->interval_ms == standard.interval_ms);
+    CHECK(same->max_interval_ms == standard.max_interval_ms);
+    CHECK(same->slope == standard.slope);
+    CHECK(same->threshold == standard.threshold);
+    CHECK(same->decide == standard.decide);
+    CHECK(same->transport == standard.transport);
+    CHECK(same->memory == standard.memory);
+    CHECK(same->on_error == standard.on_error);
+  }
+}
+
+TEST_CASE("every key sets its field") {
+  auto options = parse_options(
+      "online,algorithm=random:7,interval=2s,max-interval=1.5m,slope=4,threshold=0.5,decide=always,"
+      "transport=pmix,memory=stay,report=out-%j.%s.%N.json,on-error=warn,verbose");
+  REQUIRE(options.ok());
+  CHECK(options->mode == Mode::kOnline);
+  CHECK(options->algorithm == "random:7");
+  CHECK(options->interval_ms == 2000);
+  CHECK(options->max_interval_ms == 90'000);
+  CHECK(options->slope == 4);
+  CHECK(options->threshold == 0.5);
+  CHECK(options->decide == Decide::kAlways);
+  CHECK(options->transport == Transport::kPmix);
+  CHECK(options->memory == Memory::kStay);
+  CHECK(options->report == "out-%j.%s.%N.json");
+  CHECK(options->on_error == OnError::kWarn);
+  CHECK(options->verbose);
+  CHECK_FALSE(options->relative);
+}
+
+TEST_CASE("modes") {
+  CHECK(parse_options("off")->mode == Mode::kOff);
+  CHECK(parse_options("help")->mode == Mode::kHelp);
+  auto options = parse_options("static:dir/a:b.txt,relative");
+  REQUIRE(options.ok());
+  CHECK(options->mode == Mode::kStatic);
+  CHECK(options->file == "dir/a:b.txt");
+  CHECK(options->relative);
+  CHECK(error_of("static") == "mode 'static' needs a file: use static:FILE");
+  CHECK(error_of("static:") == "mode 'static' needs a file: use static:FILE");
+  CHECK(error_of("online:x") == "mode 'online' takes no argument, not 'x'");
+  CHECK(error_of("bogus") == "mode 'bogus' is not known: use off, online, static or help");
+  CHECK(error_of("") == "mode '' is not known: use off, online, static or help");
+  CHECK(error_of("online,relative") == "relative goes with static:FILE only");
+}
+
+TEST_CASE("each wrong value is one short sentence that names the key") {
+  const char* wrong[] = {
+      "interval=0",   "interval=1y",        "interval=",       "interval=-1", "interval=2h",
+      "interval=nan", "interval=1e3",       "slope=1",         "slope=x",     "threshold=2",
+      "decide=maybe", "transport=tcp",      "memory=move",     "report=",     "report=%q",
+      "report=a%",    "on-error=stop",      "algorithm=magic", "verbose=1",   "algorithm=random:x",
+      "interval",     "algorithm=ondeloc:x"};
+  for (const std::string piece : wrong) {
+    CAPTURE(piece);
+    const std::string error = error_of("online," + piece);
+    CHECK(error.find(piece.substr(0, piece.find('='))) == 0);
+    CHECK(error.size() < 150);
+    CHECK(error.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("unknown keys, empty pieces and repetitions are refused") {
+  CHECK(error_of("online,speed=3").find("key 'speed' is not known: use algorithm, ") == 0);
+  CHECK(error_of("online,").find("key '' is not known") == 0);
+  CHECK(error_of("online,interval=1s,interval=2s") == "interval is given twice");
+  CHECK(error_of("online,verbose,verbose") == "verbose is given twice");
+}
+
+TEST_CASE("long and binary values are refused without being repeated") {
+  CHECK(error_of(std::string(100'000, 'x')) == "the value has 100000 characters: 4096 is the most");
+  CHECK(error_of("online,report=a\nb") == "the value holds a control character");
+  CHECK(error_of("online,transport=" + std::string(3000, 'x')).size() < 150);
+}
+
+TEST_CASE("max-interval follows an interval above it, unless it is given") {
+  CHECK(parse_options("online,interval=1m")->max_interval_ms == 60'000);
+  CHECK(error_of("online,interval=2s,max-interval=1s") ==
+        "max-interval: 1000 ms is below the interval of 2000 ms");
+}
+
+TEST_CASE("times") {
+  CHECK(*parse_interval("500") == 500);
+  CHECK(*parse_interval("500ms") == 500);
+  CHECK(*parse_interval("1.5s") == 1500);
+  CHECK(*parse_interval("1h") == 3'600'000);
+  for (const char* wrong :
+       {"", "s", "0", "0.1", "1 s", "1S", "61m", "1..2s", "99999999999999999999"})
+    CHECK_FALSE(parse_interval(wrong).ok());
+}
+
+TEST_CASE("plugstack.conf words") {
+  auto site = parse_site_options({"default=online", "min-interval=1s", "libexec=/opt/o/libexec",
+                                  "rank-lib=/opt/o/lib/r.so", "topology=numa:2+core:1+pu:1",
+                                  "test-switch=no-rows"});
+  REQUIRE(site.ok());
+  CHECK(site->default_mode == Mode::kOnline);
+  CHECK(site->min_interval_ms == 1000);
+  CHECK(site->libexec == "/opt/o/libexec");
+  CHECK(site->rank_lib == "/opt/o/lib/r.so");
+  CHECK(site->topology == "numa:2 core:1 pu:1");
+  CHECK(site->test_switches == std::vector<std::string>{"no-rows"});
+  CHECK(parse_site_options({})->default_mode == Mode::kOff);
+  for (const char* wrong : {"default=on", "libexec=opt", "speed=1", "default",
+                            "default=", "min-interval=0", "test-switch=x"}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(parse_site_options({wrong}).ok());
+  }
+}
+
+TEST_CASE("help names every mode and key in lines that fit") {
+  const std::string help = options_help();
+  for (const ModeRow& row : mode_rows())
+    CHECK(help.find("  " + std::string(row.name)) != help.npos);
+  for (const KeyRow& row : key_rows())
+    CHECK(help.find("\n  " + std::string(row.name)) != help.npos);
+  for (const std::string_view line : split(help, '\n')) {
+    CAPTURE(line);
+    CHECK(line.size() <= 100);
+  }
+}
