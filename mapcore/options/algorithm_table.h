@@ -37,7 +37,7 @@ inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
     {"random", "[:seed]", "shuffled; the default seed is 1", "DeLoc thesis, section 2.3.3",
      check_seed},
     {"ondeloc", "[:literal]",
-     "OnDeLocMap+: a heavy pair stays on the node it shares, else round-robin",
+     "OnDeLocMap+: a heavy pair stays on a node it shares, else round-robin",
      "Agung et al. 2020, Algorithm 1", check_ondeloc},
 });
 

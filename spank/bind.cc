@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/bind.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "spank/items.h"
+#include "spank/tell.h"
+#include "spank/trusted_file.h"
+
+namespace ondeloc {
+namespace {
+
+constexpr int kUsersError = 1;  // exit status of ondeloc-mapper --bind
+
+std::string text(std::uint32_t number) { return fmt::format("{}", number); }
+
+Program bind_program(spank_t spank, const Step& step, const Task& task) {
+  Program program = mapper_program(spank, step, task);
+  program.arguments.insert(
+      program.arguments.begin(),
+      {"--bind", step.options.file, "--rank", text(task.world_rank), "--local-rank",
+       text(task.local_rank), "--ranks", text(step.world_ranks), "--pid",
+       text(static_cast<std::uint32_t>(getpid())), "--node-index", text(step.node_index)});
+  if (step.options.relative) program.arguments.emplace_back("--relative");
+  return program;
+}
+
+// True for the first task of the node that asks.
+bool takes_token(const Step& step) {
+  char byte = 0;
+  return read(step.token.read.get(), &byte, 1) == 1;
+}
+
+// The plugin does not link libslurm: slurmstepd has the function.
+void end_step(const Step& step) {
+  using Kill = int (*)(std::uint32_t job, std::uint32_t step, std::uint16_t signal);
+  const auto kill_step = reinterpret_cast<Kill>(dlsym(RTLD_DEFAULT, "slurm_kill_job_step"));
+  if (kill_step != nullptr) kill_step(step.job_id, step.step_id, SIGKILL);
+}
+
+}  // namespace
+
+Status bind_task(spank_t spank, const Step& step, const Task& task) {
+  if (Status good = check_trusted_file(step.mapper, X_OK); !good) return good;
+  auto outcome = run_and_wait(bind_program(spank, step, task));
+  if (!outcome) return std::move(outcome).error();
+  if (outcome->exit_status == 0) return {};
+  const auto lines = clean_lines(outcome->sentence);
+  const std::string sentence = lines.empty() ? "no reason given" : lines.front();
+  if (outcome->exit_status != kUsersError) return Error("static: " + sentence);
+  const bool fatal = step.options.on_error == OnError::kFail;
+  if (takes_token(step)) {
+    tell(fatal ? sentence : sentence + "; the job runs on unbound");
+    if (fatal) end_step(step);
+  }
+  if (fatal) _exit(1);
+  return {};
+}
+
+}  // namespace ondeloc

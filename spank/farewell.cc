@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/farewell.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <string>
+
+#include "mapcore/segment/event_record.h"
+
+#include "spank/tell.h"
+
+namespace ondeloc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLongestWait(250);
+constexpr int kRoomWaitMs = 50;
+constexpr std::size_t kMostText = 2048;
+
+// False when nothing happened before `deadline`.
+bool wait_for(int fd, short events, Clock::time_point deadline) {
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd wanted{fd, events, 0};
+    const int ready = poll(&wanted, 1, static_cast<int>(left));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+}  // namespace
+
+void send_end(const Step& step) {
+  ondeloc_record_end record{};
+  record.head = {ONDELOC_RECORD_MAGIC,
+                 ONDELOC_RECORD_VERSION,
+                 ONDELOC_RECORD_END,
+                 sizeof(record),
+                 0,
+                 static_cast<std::uint32_t>(step.stepd_pid)};
+  const int fd = step.channel.write.get();
+  if (!wait_for(fd, POLLOUT, Clock::now() + std::chrono::milliseconds(kRoomWaitMs))) return;
+  (void)!write(fd, &record, sizeof(record));
+}
+
+void tell_last_lines(const Step& step) {
+  const auto deadline = Clock::now() + kLongestWait;
+  std::string text;
+  while (text.size() < kMostText && wait_for(step.say.read.get(), POLLIN, deadline)) {
+    char piece[kMostText];
+    const ssize_t got = read(step.say.read.get(), piece, sizeof(piece) - text.size());
+    if (got == 0) break;
+    if (got > 0) text.append(piece, static_cast<std::size_t>(got));
+    if (got < 0 && errno != EINTR && errno != EAGAIN) break;
+  }
+  for (const std::string& line : clean_lines(text)) tell(line);
+}
+
+}  // namespace ondeloc

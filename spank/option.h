@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The option --ondeloc and what stands in for it: first the option, then ONDELOC in the user's
+// environment, then default= in plugstack.conf. The plugin is `optional`, so Slurm ignores what
+// callbacks return: a bad value ends srun, sbatch and salloc here, with one sentence and exit(1).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "spank/slurm_spank.h"
+
+namespace ondeloc {
+
+inline constexpr const char* kDefaultVariable = "ONDELOC";
+
+// Only valid in slurm_spank_init. Does nothing in contexts without options.
+void register_option(spank_t spank);
+// The value given by --ondeloc, if any.
+const std::optional<std::string>& given_option();
+// Parses a value in front of the user; ends the program when it is wrong or asks for help. `where`
+// names the source of the value in the sentence.
+void check_or_exit(const std::string& where, const std::string& value);
+
+}  // namespace ondeloc

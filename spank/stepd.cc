@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The callbacks in slurmstepd itself. They run as root or, in user_init, with the user's effective
+// ids: they map nothing, read no file of the user and start no process.
+#include <unistd.h>
+
+#include "spank/callbacks.h"
+#include "spank/environment.h"
+#include "spank/farewell.h"
+#include "spank/prepare.h"
+#include "spank/step.h"
+#include "spank/tell.h"
+#include "spank/trusted_file.h"
+
+namespace ondeloc {
+namespace {
+
+bool on(const Step& s) { return s.watch || s.bind; }
+
+Status prepare(spank_t spank, Arguments arguments, Step& s) {
+  if (Status good = read_options(spank, arguments, s); !good) return good;
+  if (!on(s)) return {};
+  if (Status good = read_items(spank, s); !good) return good;
+  return make_descriptors(spank, s);
+}
+
+Status check_files(const Step& s) {
+  if (Status good = check_trusted_file(s.mapper, X_OK); !good) return good;
+  if (!s.watch) return {};
+  return check_trusted_file(s.rank_lib, R_OK);
+}
+
+}  // namespace
+
+void stepd_init_post_opt(spank_t spank, Arguments arguments) {
+  if (!is_normal_step(spank)) return;
+  if (Status good = prepare(spank, arguments, step()); !good) fail_open(good.error().message());
+}
+
+void stepd_user_init(spank_t spank) {
+  Step& s = step();
+  if (on(s)) {
+    Status good = check_files(s);
+    if (good) good = set_environment(spank, s);
+    if (!good) fail_open(good.error().message());
+  }
+  tell_pending();
+}
+
+// The mapper holds its own copy; without ours, end of file on the other end means that it has
+// ended.
+void stepd_task_post_fork(spank_t) { step().say.write.reset(); }
+
+void stepd_task_exit(spank_t) {
+  Step& s = step();
+  if (!s.watch || ++s.exited != s.local_ranks) return;
+  send_end(s);
+  tell_last_lines(s);
+}
+
+void stepd_exit(spank_t) {}
+
+}  // namespace ondeloc

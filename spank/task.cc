@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The callback in a task's own process. Here everything is final: ids, cgroup, cpuset, affinity,
+// mount namespace, PMIX_* variables.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "mapcore/segment/segment_create.h"
+
+#include "spank/bind.h"
+#include "spank/callbacks.h"
+#include "spank/environment.h"
+#include "spank/items.h"
+#include "spank/mapper.h"
+#include "spank/task_cpus.h"
+#include "spank/tell.h"
+#include "spank/trusted_file.h"
+
+namespace ondeloc {
+namespace {
+
+// Rank in MPI_COMM_WORLD: SLURM_PROCID counts over all components of a heterogeneous step,
+// S_TASK_GLOBAL_ID does not.
+Status read_task(spank_t spank, Task& task) {
+  const auto local = item<int>(spank, S_TASK_ID);
+  const auto world = job_env_number(spank, "SLURM_PROCID");
+  if (!local || !world) return Error("Slurm does not tell the rank of the task");
+  task.local_rank = static_cast<std::uint32_t>(*local);
+  task.world_rank = *world;
+  task.node = job_env(spank, "SLURMD_NODENAME").value_or("localhost");
+  return {};
+}
+
+Status write_slot(const Step& step, const Task& task) {
+  const CpuWords cpus = own_cpus();
+  const int bad = write_task_slot(step.segment.get(), {.local_rank = task.local_rank,
+                                                       .world_rank = task.world_rank,
+                                                       .pid = getpid(),
+                                                       .start_time = process_start_time(getpid()),
+                                                       .mask = cpus});
+  if (bad != 0) return Error::from_errno("task slot", bad);
+  // The rank finds the segment under this number after exec.
+  if (fcntl(step.segment.get(), F_SETFD, 0) != 0) return Error::from_errno("segment");
+  return {};
+}
+
+Status watch(spank_t spank, const Step& step, const Task& task) {
+  if (access(step.rank_lib.c_str(), R_OK) != 0) {
+    const Error reason = Error::from_errno(step.rank_lib);
+    drop_preload(spank, step);
+    return reason;
+  }
+  if (Status good = write_slot(step, task); !good) return good;
+  if (task.local_rank != 0) return {};
+  if (Status good = check_trusted_file(step.mapper, X_OK); !good) return good;
+  return start_mapper(spank, step, task);
+}
+
+}  // namespace
+
+void task_init(spank_t spank) {
+  const Step& s = step();
+  if (!s.watch && !s.bind) return;
+  Task task;
+  Status good = read_task(spank, task);
+  if (good && s.bind) good = bind_task(spank, s, task);
+  if (good && s.watch) good = watch(spank, s, task);
+  if (!good) fail_open(good.error().message());
+  // One voice for the node is enough: what hinders one task mostly hinders all.
+  if (task.local_rank == 0) tell_pending();
+}
+
+}  // namespace ondeloc
