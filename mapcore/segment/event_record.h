@@ -71,8 +71,9 @@ struct ondeloc_record_sample {
 };
 
 /* ROW: running totals for some peers, transport=pmix. */
+#define ONDELOC_ROW_OFF_NODE UINT32_MAX
 struct ondeloc_row_entry {
-  uint32_t peer; /* world rank */
+  uint32_t peer; /* world rank of a rank on this node, or ONDELOC_ROW_OFF_NODE */
   uint32_t reserved;
   struct ondeloc_cell total;
 };

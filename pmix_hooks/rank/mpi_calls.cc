@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pmix_hooks/rank/mpi_calls.h"
+
+#include "pmix_hooks/rank/symbols.h"
+
+namespace ondeloc {
+namespace {
+
+template <class Function>
+bool find(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(mpi_symbol(name));
+  return function != nullptr;
+}
+
+}  // namespace
+
+bool find_mpi_calls(MpiCalls& calls) {
+  calls.comm_world = mpi_object(open_mpi::kCommWorld);
+  return calls.comm_world != nullptr &&
+         find(calls.get_library_version, "PMPI_Get_library_version") &&
+         find(calls.query_thread, "PMPI_Query_thread") && find(calls.comm_rank, "PMPI_Comm_rank") &&
+         find(calls.comm_size, "PMPI_Comm_size") &&
+         find(calls.comm_remote_size, "PMPI_Comm_remote_size") &&
+         find(calls.comm_test_inter, "PMPI_Comm_test_inter") &&
+         find(calls.comm_group, "PMPI_Comm_group") &&
+         find(calls.comm_remote_group, "PMPI_Comm_remote_group") &&
+         find(calls.group_translate_ranks, "PMPI_Group_translate_ranks") &&
+         find(calls.group_free, "PMPI_Group_free") && find(calls.type_size, "PMPI_Type_size_x");
+}
+
+}  // namespace ondeloc

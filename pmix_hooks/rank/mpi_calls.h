@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public MPI calls that the rank library makes, found at attach. All are local operations
+// without communication and allowed at any thread level from inside a send.
+#pragma once
+
+#include "pmix_hooks/open_mpi_facts.h"
+
+namespace ondeloc {
+
+struct MpiCalls {
+  using Handle = open_mpi::Handle;
+  int (*get_library_version)(char* text, int* length);
+  int (*query_thread)(int* level);
+  int (*comm_rank)(Handle comm, int* rank);
+  int (*comm_size)(Handle comm, int* size);
+  int (*comm_remote_size)(Handle comm, int* size);
+  int (*comm_test_inter)(Handle comm, int* flag);
+  int (*comm_group)(Handle comm, Handle* group);
+  int (*comm_remote_group)(Handle comm, Handle* group);
+  int (*group_translate_ranks)(Handle from, int count, const int* ranks, Handle to, int* out);
+  int (*group_free)(Handle* group);
+  int (*type_size)(Handle type, long long* bytes);  // PMPI_Type_size_x
+  Handle comm_world;
+};
+
+// False when one of them is missing. Writes nothing then that may be used.
+bool find_mpi_calls(MpiCalls& calls);
+
+}  // namespace ondeloc

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which cell of the row a peer of a communicator is counted in: translated once per communicator
+// and peer with public MPI calls, then one array look-up. Cells are kept plus one; 0 = not yet
+// translated.
+//
+// Life: a Peers belongs to a communicator from its first message until the PML is told to drop
+// it. Its memory is then kept for the next communicator and not given back while other threads may
+// send: a thread may still hold the pointer of the last communicator and compares `comm`, which
+// identifies the owner, before it believes anything else.
+// Thread safety: any thread that MPI allows to send. Errors: an empty Peers (size 0), so that the
+// message is not counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "pmix_hooks/rank/mpi_calls.h"
+
+namespace ondeloc {
+
+struct Peers {
+  std::atomic<void*> comm;
+  std::uint32_t size;
+  std::uint32_t capacity;
+  std::uint64_t mapped_bytes;
+
+  std::atomic<std::uint32_t>& cell(std::uint32_t peer) {
+    return reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1)[peer];
+  }
+};
+
+// What a world rank is on this node. The table is the segment's or a private one: local rank + 1,
+// 0 = off the node.
+struct LocalTable {
+  const std::atomic<std::uint32_t>* local_of_world;
+  std::uint32_t world_ranks;
+  std::uint32_t local_ranks;
+};
+
+extern Peers no_peers;  // of no communicator
+
+// REQUIRES: before the first message. `multiple`: threads may send at the same time.
+bool peers_start(const MpiCalls& calls, const LocalTable& table, bool multiple);
+void peers_stop();  // REQUIRES: MPI is still usable
+
+Peers* peers_of(void* comm);
+void peers_forget(void* comm);
+std::uint32_t peers_translate(Peers* peers, void* comm, int peer);  // cell + 1
+
+}  // namespace ondeloc

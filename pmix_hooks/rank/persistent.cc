@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pmix_hooks/rank/persistent.h"
+
+#include <sys/mman.h>
+
+#include "pmix_hooks/rank/pointer_map.h"
+
+namespace ondeloc {
+namespace {
+
+PointerMap by_request;
+__thread int depth __attribute__((tls_model("initial-exec")));
+void (*add_chosen)(const Addition& what);
+
+Addition lookup(void* request) {
+  const MapEntry* entry = by_request.find(request);
+  if (entry == nullptr) return {0, 0};
+  return {entry->first.load(std::memory_order_acquire),
+          entry->second.load(std::memory_order_relaxed)};
+}
+
+// What is to be added, noted before the start: after it another thread may already hold the object.
+struct Noted {
+  void* request;
+  Addition what;
+};
+
+// On the stack if they are few.
+class Notes {
+ public:
+  Notes(std::size_t count, open_mpi::Handle* requests) : count_(count) {
+    if (count > kFew) {
+      void* memory = mmap(nullptr, count * sizeof(Noted), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      list_ = memory == MAP_FAILED ? nullptr : static_cast<Noted*>(memory);
+    }
+    for (std::size_t i = 0; list_ != nullptr && i < count; ++i)
+      list_[i] = {requests[i], lookup(requests[i])};
+  }
+  ~Notes() {
+    if (list_ != nullptr && list_ != few_) munmap(list_, count_ * sizeof(Noted));
+  }
+  Notes(const Notes&) = delete;
+  Notes& operator=(const Notes&) = delete;
+  bool valid() const { return list_ != nullptr; }
+  const Noted& operator[](std::size_t i) const { return list_[i]; }
+
+ private:
+  static constexpr std::size_t kFew = 32;
+  std::size_t count_;
+  Noted few_[kFew];
+  Noted* list_ = few_;
+};
+
+// ob1 may start another object in the place of one that is still busy inside. The old one is not
+// forgotten: it may be another thread's by now, and if it is not, isend_init or irecv_init will say
+// what it becomes.
+void follow(const Noted& before, void* now) {
+  if (before.request == now) return;
+  if (before.what.cell != 0)
+    persistent_remember(now, before.what);
+  else
+    persistent_forget(now);
+}
+
+}  // namespace
+
+void persistent_setup(bool multiple, bool clock) {
+  if (multiple)
+    add_chosen = clock ? add<true, true> : add<true, false>;
+  else
+    add_chosen = clock ? add<false, true> : add<false, false>;
+}
+
+void persistent_remember(void* request, const Addition& what) {
+  MapEntry* entry = by_request.find_or_insert(request);
+  if (entry == nullptr) return;
+  entry->second.store(what.bytes, std::memory_order_relaxed);
+  entry->first.store(what.cell, std::memory_order_release);
+}
+
+void persistent_forget(void* request) {
+  if (MapEntry* entry = by_request.find(request)) entry->first.store(0, std::memory_order_release);
+}
+
+void persistent_drop(open_mpi::Handle* request) {
+  if (request != nullptr && counting.active.load(std::memory_order_relaxed))
+    persistent_forget(*request);
+}
+
+int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start) {
+  if (depth > 0 || !counting.active.load(std::memory_order_relaxed)) return start(count, requests);
+  const Notes notes(count, requests);
+  ++depth;
+  const int rc = start(count, requests);
+  --depth;
+  if (rc != open_mpi::kSuccess || !notes.valid()) return rc;
+  for (std::size_t i = 0; i < count; ++i) {
+    follow(notes[i], requests[i]);
+    add_chosen(notes[i].what);
+  }
+  return rc;
+}
+
+}  // namespace ondeloc

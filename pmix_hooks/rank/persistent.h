@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Persistent sends: what one start of a request adds, remembered when the request is made. Counted
+// once per start, wherever the start comes from: the user's MPI_Start and MPI_Startall, or a
+// start that Open MPI makes itself through the table.
+// Thread safety: as MPI's: one request is in the hands of one thread at a time.
+#pragma once
+
+#include <cstddef>
+
+#include "pmix_hooks/rank/counting.h"
+
+namespace ondeloc {
+
+void persistent_remember(void* request, const Addition& what);
+void persistent_forget(void* request);
+// The request that an argument of MPI_Request_free names, if counting is on.
+void persistent_drop(open_mpi::Handle* request);
+
+using Start = int (*)(std::size_t count, open_mpi::Handle* requests);
+
+// Calls `start`, counts what it started if it succeeded and no outer call counts it already, and
+// follows requests that it replaced by others.
+int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start);
+
+// Which kind of addition persistent starts make, as install_hooks().
+void persistent_setup(bool multiple, bool clock);
+
+}  // namespace ondeloc

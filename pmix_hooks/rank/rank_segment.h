@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rank's side of the shared segment: verified before it is mapped, then one slot and one row of
+// it are used. Thread safety: attach and detach from one thread; notes from any. Errors: null or
+// false; nothing is said, the mapper says it from the notes.
+#pragma once
+
+#include "mapcore/segment/layout.h"
+
+#include "pmix_hooks/rank/peers.h"
+#include "pmix_hooks/rank/step_env.h"
+
+namespace ondeloc {
+
+class RankSegment {
+ public:
+  // True when step.fd is a memfd, sealed against a change of size, with a header of ours whose
+  // sizes are those of the step.
+  bool open(const StepEnv& step);
+  bool valid() const { return base_ != nullptr; }
+
+  LocalTable table() const;
+  // Local rank of a world rank, -1 when not on this node.
+  int local_of(std::uint32_t world) const;
+  ondeloc_slot& slot(int local) const;
+  ondeloc_cell* row(int local) const;
+  const std::uint64_t* tick() const;
+
+  // One process per row and step: compare-and-swap of owner_pid.
+  bool claim(int local) const;
+  void note(int local, std::uint32_t bits) const;
+  // First touch: puts the pages of the row on the NUMA node where the rank now runs.
+  void touch_row(int local) const;
+
+ private:
+  char* base_ = nullptr;
+  ondeloc_header header_{};
+};
+
+}  // namespace ondeloc

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rank tells by PMIx event while it runs: ATTACH, a SAMPLE per interval, with pmix
+// transport the ROW, and DETACH. Lost events cost freshness, never counts: a SAMPLE or ROW that
+// could not be sent is part of the next one, and DETACH comes after a whole ROW.
+// Thread safety: start and finish from the thread that attaches and detaches; beats from any, one
+// at a time does the work and others return at once.
+#pragma once
+
+#include <cstdint>
+
+#include "mapcore/segment/event_record.h"
+
+namespace ondeloc {
+
+struct ReporterPlan {
+  std::uint32_t world_rank;
+  std::uint32_t local_rank;
+  std::uint32_t local_ranks;
+  const ondeloc_cell* row;  // local_ranks cells, then off-node
+  bool events;              // this process is a PMIx client
+  // pmix transport: world rank of each local rank, else null. Must live on.
+  const std::uint32_t* world_of_local;
+  std::uint32_t interval_ms;
+  bool multiple;
+  int thread_level;
+  std::uint32_t notes;
+  const char* library;
+};
+
+void reporter_start(const ReporterPlan& plan);
+void reporter_beat();
+void reporter_clock();  // a beat if the interval is over
+void reporter_finish();
+bool reporter_multiple();
+
+}  // namespace ondeloc

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// ROW records: running totals of a private row, in pieces of one record each. Thread safety: one
+// caller at a time (reporter.cc).
+#pragma once
+
+#include <cstdint>
+
+#include "mapcore/segment/event_record.h"
+
+namespace ondeloc {
+
+struct RowPlan {
+  ondeloc_record_head head;  // length is filled in
+  const ondeloc_cell* row;   // local_ranks cells, then off-node
+  const std::uint32_t* world_of_local;
+  std::uint32_t local_ranks;
+};
+
+void row_sender_start(const RowPlan& plan);
+// What changed since it was last sent. Pieces that find no free buffer are left for the next time.
+void send_changed_cells();
+// All cells that are not zero, waiting for buffers.
+void send_whole_row();
+
+}  // namespace ondeloc

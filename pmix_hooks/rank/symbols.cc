@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pmix_hooks/rank/symbols.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "pmix_hooks/open_mpi_facts.h"
+
+namespace ondeloc {
+namespace {
+
+struct Name {
+  char path[512];
+};
+
+bool defines_mpi(const char* path) {
+  void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return false;
+  const bool found = dlsym(handle, "PMPI_Init") != nullptr;
+  dlclose(handle);
+  return found;
+}
+
+// dlopen must not be called from inside dl_iterate_phdr: names are collected first.
+struct Collected {
+  Name names[8];
+  int count;
+};
+
+int collect(dl_phdr_info* object, std::size_t, void* data) {
+  auto* found = static_cast<Collected*>(data);
+  if (found->count == 8 || std::strstr(object->dlpi_name, "/libmpi") == nullptr) return 0;
+  if (std::strlen(object->dlpi_name) >= sizeof(Name)) return 0;
+  std::strcpy(found->names[found->count++].path, object->dlpi_name);
+  return 0;
+}
+
+void* open_mpi_library() {
+  if (void* handle = dlopen(open_mpi::kLibraryName, RTLD_LAZY | RTLD_NOLOAD)) return handle;
+  Collected found;
+  found.count = 0;
+  dl_iterate_phdr(collect, &found);
+  for (int i = 0; i < found.count; ++i)
+    if (defines_mpi(found.names[i].path))
+      return dlopen(found.names[i].path, RTLD_LAZY | RTLD_NOLOAD);
+  return nullptr;
+}
+
+void* mpi_library() {
+  static std::atomic<void*> cached{nullptr};
+  void* handle = cached.load(std::memory_order_acquire);
+  if (handle != nullptr) return handle;
+  handle = open_mpi_library();
+  cached.store(handle, std::memory_order_release);
+  return handle;
+}
+
+struct CodeQuery {
+  ElfW(Addr) address;
+  bool found;
+};
+
+int look_for_code(dl_phdr_info* object, std::size_t, void* data) {
+  auto* query = static_cast<CodeQuery*>(data);
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object->dlpi_phdr[i];
+    const ElfW(Addr) start = object->dlpi_addr + part.p_vaddr;
+    if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 && query->address >= start &&
+        query->address < start + part.p_memsz)
+      query->found = true;
+  }
+  return query->found ? 1 : 0;
+}
+
+}  // namespace
+
+void* next_symbol(const char* name) {
+  if (void* next = dlsym(RTLD_NEXT, name)) return next;
+  return mpi_symbol(name);
+}
+
+void* mpi_symbol(const char* name) {
+  void* library = mpi_library();
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
+
+void* mpi_object(const char* name) {
+  if (void* global = dlsym(RTLD_DEFAULT, name)) return global;
+  return mpi_symbol(name);
+}
+
+void* pmix_symbol(const char* name) {
+  if (void* global = dlsym(RTLD_DEFAULT, name)) return global;
+  void* library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  void* local = dlsym(library, name);
+  dlclose(library);  // MPI holds it
+  return local;
+}
+
+bool is_code(const void* address) {
+  CodeQuery query{reinterpret_cast<ElfW(Addr)>(address), false};
+  dl_iterate_phdr(look_for_code, &query);
+  return query.found;
+}
+
+unsigned long symbol_size(const void* address) {
+  Dl_info info;
+  ElfW(Sym)* symbol = nullptr;
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) == 0) return 0;
+  if (symbol == nullptr || info.dli_saddr != address) return 0;
+  return symbol->st_size;
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding what lies behind this library: the next definition of an MPI function, and symbols of the
+// MPI library and of libpmix, which may have been loaded privately (mpi4py, components). Nothing
+// here loads anything. Thread safety: any thread. Errors: null.
+#pragma once
+
+namespace ondeloc {
+
+// The next definition of an MPI function after ours in search order (another tool's, or the
+// library's), else the one of an MPI library that was loaded with RTLD_LOCAL.
+void* next_symbol(const char* name);
+
+// A function of the MPI library itself.
+void* mpi_symbol(const char* name);
+
+// An object of the MPI library, where the process has it: the linker may have moved it into the
+// program (copy relocation), and the library's own copy is then dead.
+void* mpi_object(const char* name);
+
+// A symbol of the libpmix of this process.
+void* pmix_symbol(const char* name);
+
+// Whether an address lies in an executable segment of a loaded object.
+bool is_code(const void* address);
+
+// Size in bytes of the object symbol that begins at `address`, 0 when unknown.
+unsigned long symbol_size(const void* address);
+
+}  // namespace ondeloc
