@@ -28,7 +28,8 @@ std::vector<Unit> units_of_node(const Machine& machine, const CpuSet& pus, NodeI
     }
   }
   // Complete cores first: a core with one thread outside the cpuset only fills up.
-  std::stable_sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.size() > b.size(); });
+  std::stable_sort(units.begin(), units.end(),
+                   [](const Unit& a, const Unit& b) { return a.size() > b.size(); });
   return units;
 }
 

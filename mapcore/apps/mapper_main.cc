@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// ondeloc-mapper: one process per node and step, started by the plugin, as the user. Its command
+// line is described in mapcore/mapper/command_line.h.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <string>
+
+#include "mapcore/base/text.h"
+#include "mapcore/mapper/bind_static.h"
+#include "mapcore/mapper/run.h"
+
+namespace ondeloc {
+namespace {
+
+constexpr int kUserError = 1;
+constexpr int kInternalError = 2;
+
+class Arguments {
+ public:
+  // Keys with their last value; --relative has none. Errors name the key.
+  static Result<Arguments> parse(int argc, char** argv) {
+    Arguments arguments;
+    for (int i = 1; i < argc; ++i) {
+      const std::string key = argv[i];
+      if (!key.starts_with("--")) return Error(fmt::format("'{}' is not an option", shorten(key)));
+      const bool is_flag = key == "--relative";
+      if (!is_flag && i + 1 >= argc)
+        return Error(fmt::format("option {} needs a value", shorten(key)));
+      arguments.values_[key.substr(2)].push_back(is_flag ? "" : argv[++i]);
+    }
+    return arguments;
+  }
+
+  bool has(const char* key) const { return values_.contains(key); }
+  std::string text(const char* key) const {
+    return has(key) ? values_.at(key).back() : std::string();
+  }
+  int number(const char* key, int missing) const {
+    const auto value = parse_unsigned(text(key), INT32_MAX);
+    return value ? static_cast<int>(*value) : missing;
+  }
+  bool has_switch(std::string_view name) const {
+    if (!has("test-switch")) return false;
+    const auto& switches = values_.at("test-switch");
+    return std::find(switches.begin(), switches.end(), name) != switches.end();
+  }
+
+ private:
+  std::map<std::string, std::vector<std::string>> values_;
+};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+int run_static(const Arguments& arguments) {
+  StaticRequest request;
+  request.file = arguments.text("bind");
+  request.rank = WorldRank(arguments.number("rank", -1));
+  request.ranks = arguments.number("ranks", 0);
+  request.pid = arguments.number("pid", 0);
+  request.node = arguments.text("node");
+  request.node_index = arguments.number("node-index", 0);
+  request.relative = arguments.has("relative");
+  request.topology = arguments.text("topology");
+  request.cpu_bind_type = environment("SLURM_CPU_BIND_TYPE");
+  request.cpu_bind_list = environment("SLURM_CPU_BIND_LIST");
+  if (request.rank.value < 0 || request.ranks <= 0 || request.pid <= 0) {
+    fmt::print(stderr, "ondeloc-mapper: --bind needs --rank, --ranks and --pid\n");
+    return kInternalError;
+  }
+  if (Status bound = bind_static(request); !bound) {
+    fmt::print(stderr, "{}\n", bound.error().message());
+    return kUserError;
+  }
+  return 0;
+}
+
+// The step's signals are for the ranks: the mapper ends when they have ended.
+void ignore_job_signals() {
+  for (const int signal :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGTSTP}) {
+    std::signal(signal, SIG_IGN);
+  }
+}
+
+// Whole lines, at most what the reader's buffer takes. A reader that is gone is nobody to tell.
+void say(int fd, const std::vector<std::string>& lines) {
+  constexpr std::size_t kMost = 2048;
+  std::string text;
+  for (const std::string& line : lines) {
+    if (text.size() + line.size() < kMost) text += line + "\n";
+  }
+  if (fd >= 0 && !text.empty() && write(fd, text.data(), text.size()) < 0) return;
+}
+
+int run_online(const Arguments& arguments) {
+  ignore_job_signals();
+  prctl(PR_SET_NAME, "ondeloc-mapper");
+  const int say_fd = arguments.number("say", -1);
+  auto options = parse_options(arguments.text("options"));
+  if (!options) {
+    say(say_fd, {options.error().message()});
+    return 0;
+  }
+  MapperConfig config;
+  config.options = *std::move(options);
+  config.segment_fd = arguments.number("segment", -1);
+  config.channel_fd = arguments.number("channel", -1);
+  if (config.channel_fd >= 0) fcntl(config.channel_fd, F_SETFL, O_NONBLOCK);
+  config.node = arguments.text("node");
+  config.topology = arguments.text("topology");
+  config.min_interval_ms = static_cast<std::uint32_t>(arguments.number("min-interval", 100));
+  config.read_rows = !arguments.has_switch("no-rows");
+  say(say_fd, run_mapper(config));
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  const auto arguments = Arguments::parse(argc, argv);
+  if (!arguments) {
+    fmt::print(stderr, "ondeloc-mapper: {}\n", arguments.error().message());
+    return kInternalError;
+  }
+  if (arguments->has("bind")) return run_static(*arguments);
+  if (arguments->has("segment")) return run_online(*arguments);
+  fmt::print(stderr, "ondeloc-mapper is started by the ondeloc plugin of Slurm; see ondeloc(7)\n");
+  return kInternalError;
+}
+
+}  // namespace
+}  // namespace ondeloc
+
+int main(int argc, char** argv) {
+  try {
+    return ondeloc::run(argc, argv);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "ondeloc-mapper: %s\n", failure.what());
+    return ondeloc::kInternalError;
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/collect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mapcore/binding/memory.h"
+
+namespace ondeloc {
+namespace {
+
+struct RankNote {
+  std::uint32_t bit;
+  const char* text;  // behind "rank 3: " or "all ranks: "
+};
+
+constexpr RankNote kRankNotes[] = {
+    {ONDELOC_NOTE_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE: counters are updated atomically"},
+    {ONDELOC_NOTE_SESSIONS, "MPI Sessions are used: their traffic is not counted"},
+    {ONDELOC_NOTE_ONE_SIDED, "one-sided communication is used: it is not counted"},
+    {ONDELOC_NOTE_SECOND_CLAIM,
+     "a second process called MPI_Init under this rank: it was left alone"},
+    {ONDELOC_NOTE_WORLD_SIZE, "MPI_COMM_WORLD has another size than the step: left alone"},
+    {ONDELOC_NOTE_FOREIGN_JOB, "started by another launcher inside the step: left alone"},
+    {ONDELOC_NOTE_UNKNOWN_MPI, "the MPI library is not one that ondeloc can count in: left alone"},
+    {ONDELOC_NOTE_TRANSPORT_PMIX, "reports by PMIx events (transport=pmix)"},
+    {ONDELOC_NOTE_NO_PMIX, "no PMIx: no events, counters come by shared memory alone"},
+};
+
+void add_rank_notes(const Ranks& ranks, std::vector<std::string>& notes) {
+  for (const RankNote& note : kRankNotes) {
+    std::string who;
+    int count = 0;
+    for (const RankState& state : ranks.all()) {
+      if ((state.notes & note.bit) == 0) continue;
+      ++count;
+      if (count <= 4) who += fmt::format("{}{}", count > 1 ? ", " : "", state.world.value);
+    }
+    if (count == 0) continue;
+    if (count == ranks.count()) who = "all";
+    if (count > 4 && count < ranks.count()) who += ", ...";
+    notes.push_back(fmt::format("rank{} {}: {}", count > 1 ? "s" : "", who, note.text));
+  }
+}
+
+void add_attach_note(const Ranks& ranks, std::vector<std::string>& notes) {
+  const auto attached = std::count_if(ranks.all().begin(), ranks.all().end(),
+                                      [](const RankState& state) { return state.attached(); });
+  if (attached == 0)
+    notes.push_back("no process called MPI_Init under ondeloc: nothing was counted or moved");
+  else if (attached < ranks.count()) {
+    notes.push_back(
+        fmt::format("{} of {} ranks called MPI_Init under ondeloc", attached, ranks.count()));
+  }
+}
+
+void add_ranks(const MapperState& state, Report& report) {
+  for (int i = 0; i < state.ranks.count(); ++i) {
+    const RankState& rank = state.ranks.all()[static_cast<std::size_t>(i)];
+    ReportRank line{rank.world.value,       i, rank.process, rank.initial.to_list(),
+                    rank.initial.to_list(), 0};
+    if (state.placement != nullptr) {
+      line.final_cpus = state.placement->bound_to(LocalRank(i)).to_list();
+      line.migrations = state.placement->migrations_of(LocalRank(i));
+      report.migrations += line.migrations;
+    }
+    report.ranks.push_back(std::move(line));
+  }
+}
+
+void add_matrix(const MapperState& state, Report& report) {
+  auto world = [&](int local) {
+    return state.ranks.all()[static_cast<std::size_t>(local)].world.value;
+  };
+  for (int i = 0; i < state.ranks.count(); ++i) {
+    for (int j = 0; j < state.ranks.count(); ++j) {
+      const ondeloc_cell& cell = state.counters.total(i, j);
+      if (i == j || cell.messages == 0) continue;
+      report.matrix.push_back({world(i), world(j), cell.bytes, cell.messages});
+    }
+    const ondeloc_cell& off = state.counters.total_off_node(i);
+    if (off.messages > 0) report.off_node.push_back({world(i), -1, off.bytes, off.messages});
+  }
+}
+
+template <class T>
+std::string text_of(T value, std::initializer_list<const char*> names) {
+  return names.begin()[static_cast<std::size_t>(value)];
+}
+
+void add_options(const MapperConfig& config, Report& report) {
+  const Options& o = config.options;
+  report.options = {
+      {"algorithm", o.algorithm},
+      {"interval", fmt::format("{}ms", std::max(o.interval_ms, config.min_interval_ms))},
+      {"max-interval", fmt::format("{}ms", o.max_interval_ms)},
+      {"slope", fmt::format("{}", o.slope)},
+      {"threshold", fmt::format("{}", o.threshold)},
+      {"decide", text_of(o.decide, {"auto", "always", "never"})},
+      {"transport", text_of(o.transport, {"auto", "shm", "pmix"})},
+      {"memory", text_of(o.memory, {"auto", "follow", "stay"})}};
+}
+
+void add_topology(const MapperState& state, Report& report) {
+  const Machine& machine =
+      state.placement != nullptr ? state.placement->slots().machine : state.machine;
+  for (const NumaNode& node : machine.nodes) report.numa.emplace_back(node.os, node.pus.to_list());
+  report.cpus = machine.all_pus().to_list();
+}
+
+}  // namespace
+
+void collect_report(const MapperState& state, Report& report) {
+  report.job = state.view.header().job_id;
+  report.step = state.view.header().step_id;
+  report.node = state.config.node;
+  report.mode = "online";
+  report.algorithm = state.config.options.algorithm;
+  add_options(state.config, report);
+  add_topology(state, report);
+  add_ranks(state, report);
+  add_matrix(state, report);
+  add_attach_note(state.ranks, report.notes);
+  add_rank_notes(state.ranks, report.notes);
+  if (state.placement != nullptr) {
+    const auto& notes = state.placement->notes();
+    report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+  }
+  if (numa_balancing_on())
+    report.notes.push_back("kernel.numa_balancing is on: the kernel moves pages too");
+}
+
+std::string summary_line(const Report& report) {
+  double bytes = 0;
+  for (const ReportCell& cell : report.matrix) bytes += static_cast<double>(cell.bytes);
+  std::string shares;
+  for (const ReportInterval& interval : report.intervals) {
+    if (interval.remapped && interval.remote_share_before && interval.remote_share_after) {
+      shares = fmt::format(", remote share {:.2f} -> {:.2f} at the last",
+                           *interval.remote_share_before, *interval.remote_share_after);
+    }
+  }
+  return fmt::format(
+      "{}: {} ranks, {:.1f} MB between them, {} remaps, {} migrations{}, mapper {:.0f} ms CPU of "
+      "{:.1f} s",
+      report.node, report.ranks.size(), bytes / 1e6, report.remaps, report.migrations, shares,
+      report.mapper_cpu_ms, report.wall_ms / 1000);
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/counters.h"
+
+#include <algorithm>
+
+namespace ondeloc {
+
+Counters::Counters(int local_ranks)
+    : ranks_(local_ranks),
+      now_(index(local_ranks, 0)),
+      last_(now_.size()),
+      row_(static_cast<std::size_t>(local_ranks) + 1),
+      off_node_peers_(static_cast<std::size_t>(local_ranks)) {}
+
+void Counters::raise(int from, int to, const ondeloc_cell& seen) {
+  ondeloc_cell& cell = now_[index(from, to)];
+  cell.bytes = std::max(cell.bytes, seen.bytes);
+  cell.messages = std::max(cell.messages, seen.messages);
+}
+
+void Counters::read_rows(const SegmentView& view) {
+  for (int i = 0; i < ranks_; ++i) {
+    if (!view.read_row(i, row_)) continue;
+    for (int j = 0; j <= ranks_; ++j) raise(i, j, row_[static_cast<std::size_t>(j)]);
+  }
+}
+
+void Counters::add_row_event(const SegmentView& view, const RowRecord& row) {
+  const int from = view.local_of_world(row.head.head.world_rank);
+  if (from < 0) return;
+  auto& peers = off_node_peers_[static_cast<std::size_t>(from)];
+  for (const ondeloc_row_entry& entry : row.entries) {
+    if (entry.peer >= static_cast<std::uint32_t>(view.world_ranks())) continue;
+    const int to = view.local_of_world(entry.peer);
+    if (to >= 0) {
+      raise(from, to, entry.total);
+      continue;
+    }
+    ondeloc_cell& cell = peers[entry.peer];
+    cell.bytes = std::max(cell.bytes, entry.total.bytes);
+    cell.messages = std::max(cell.messages, entry.total.messages);
+  }
+  ondeloc_cell sum{};
+  for (const auto& [peer, cell] : peers) {
+    sum.bytes += cell.bytes;
+    sum.messages += cell.messages;
+  }
+  raise(from, ranks_, sum);
+}
+
+CounterDelta Counters::take_delta() {
+  CounterDelta delta;
+  delta.matrix.ranks = ranks_;
+  delta.off_node.resize(static_cast<std::size_t>(ranks_));
+  auto grown = [](std::uint64_t now, std::uint64_t last) {
+    return now > last ? static_cast<double>(now - last) : 0.0;
+  };
+  for (int i = 0; i < ranks_; ++i) {
+    for (int j = 0; j <= ranks_; ++j) {
+      const ondeloc_cell &now = now_[index(i, j)], &last = last_[index(i, j)];
+      const double bytes = grown(now.bytes, last.bytes),
+                   messages = grown(now.messages, last.messages);
+      if (i == j || (bytes == 0 && messages == 0)) continue;
+      if (j == ranks_) {
+        delta.off_node[static_cast<std::size_t>(i)] = bytes;
+        delta.off_node_messages += messages;
+      } else {
+        delta.matrix.entries.push_back({i, j, bytes, messages});
+        delta.messages += messages;
+      }
+    }
+  }
+  last_ = now_;
+  return delta;
+}
+
+}  // namespace ondeloc

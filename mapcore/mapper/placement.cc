@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "mapcore/binding/affinity.h"
+#include "mapcore/binding/binder.h"
+#include "mapcore/binding/memory.h"
+#include "mapcore/binding/proc.h"
+
+namespace ondeloc {
+namespace {
+
+std::vector<CpuSet> initial_masks(const Ranks& ranks) {
+  std::vector<CpuSet> masks;
+  for (const RankState& state : ranks.all()) masks.push_back(state.initial);
+  return masks;
+}
+
+// The cpuset that the kernel holds the step in; empty where it does not.
+CpuSet enforced_cpuset(const Ranks& ranks) {
+  for (const RankState& state : ranks.all()) {
+    if (state.ended) continue;
+    const auto step = read_step_cpuset(state.attached() ? state.process : state.task);
+    return step && step->enforced ? step->cpus : CpuSet();
+  }
+  return {};
+}
+
+// True when a core is used with fewer threads than the cpuset has of it: --threads-per-core=1,
+// --hint=nomultithread. Idle siblings are then not ours to use.
+bool is_one_thread_per_core(const Machine& machine, const CpuSet& used, const CpuSet& cpuset) {
+  std::set<int> cores_in_use;
+  for (const Pu& pu : machine.pus) {
+    if (used.test(pu.os)) cores_in_use.insert(pu.at(Level::kCore));
+  }
+  return std::any_of(machine.pus.begin(), machine.pus.end(), [&](const Pu& pu) {
+    return pu.at(Level::kCore) >= 0 && cores_in_use.contains(pu.at(Level::kCore)) &&
+           cpuset.test(pu.os) && !used.test(pu.os);
+  });
+}
+
+CpuSet idle_cpus(const Machine& machine, const std::vector<CpuSet>& masks, const CpuSet& cpuset) {
+  CpuSet used;
+  for (const CpuSet& mask : masks) used |= mask;
+  if (cpuset.empty() || is_one_thread_per_core(machine, used, cpuset)) return {};
+  return (cpuset & machine.all_pus()) - used;
+}
+
+bool decide_memory(const Machine& machine, Memory memory, bool real, std::set<std::string>& notes) {
+  const auto real_nodes = std::count_if(machine.nodes.begin(), machine.nodes.end(),
+                                        [](const NumaNode& node) { return node.os >= 0; });
+  if (!real || memory == Memory::kStay || real_nodes < 2) {
+    if (real && memory == Memory::kStay && real_nodes > 1) {
+      notes.insert(
+          "memory=stay: pages stay where they were first touched; moving a rank relieves caches, "
+          "not memory controllers");
+    }
+    return false;
+  }
+  if (memory == Memory::kAuto && numa_balancing_on()) {
+    notes.insert(
+        "kernel.numa_balancing is on: pages are left to the kernel (memory=follow moves them with "
+        "their rank)");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus_per_task,
+                                  Memory memory, bool real) {
+  Placement placement;
+  const std::vector<CpuSet> masks = initial_masks(ranks);
+  placement.planned_for_ = enforced_cpuset(ranks);
+  auto slots = plan_slots(machine, {masks, std::max(1, cpus_per_task),
+                                    idle_cpus(machine, masks, placement.planned_for_)});
+  if (!slots) return std::move(slots).error();
+  placement.plan_ = *std::move(slots);
+  placement.current_ = placement.plan_.initial;
+  placement.cpus_per_task_ = std::max(1, cpus_per_task);
+  placement.bound_ = masks;
+  placement.newcomer_.assign(masks.size(), placement.plan_.shared);
+  placement.put_back_.assign(masks.size(), false);
+  placement.migrations_.assign(masks.size(), 0);
+  placement.memory_follows_ =
+      decide_memory(placement.plan_.machine, memory, real, placement.notes_);
+  if (placement.plan_.oversubscribed)
+    placement.notes_.insert("oversubscribed: more ranks than CPUs, CPUs are shared");
+  if (placement.plan_.machine.nodes.size() < 2) {
+    placement.notes_.insert("the step has one NUMA node: no placement is better than another");
+  }
+  return placement;
+}
+
+const CpuSet& Placement::cpus_of(LocalRank rank) const {
+  const SlotIndex slot = current_[static_cast<std::size_t>(rank.value)];
+  return plan_.slots[static_cast<std::size_t>(slot.value)].pus;
+}
+
+void Placement::note_failures(WorldRank rank, const BindResult& result) {
+  if (result.failed > 0) {
+    notes_.insert(fmt::format("rank {}: threads could not be bound: {}", rank.value,
+                              std::strerror(result.error)));
+  }
+  if (result.left_alone > 0) {
+    notes_.insert(fmt::format(
+        "rank {}: it has threads with a binding of their own; they were left alone", rank.value));
+  }
+}
+
+void Placement::move(LocalRank rank, RankState& state, const CpuSet& to) {
+  const auto i = static_cast<std::size_t>(rank.value);
+  note_failures(state.world, move_process(state.process, bound_[i], to));
+  bound_[i] = to;
+  newcomer_[i] = false;
+}
+
+void Placement::bind_newcomers(Ranks& ranks) {
+  for (int i = 0; i < ranks.count(); ++i) {
+    RankState& state = ranks.at(LocalRank(i));
+    if (newcomer_[static_cast<std::size_t>(i)] && state.movable())
+      move(LocalRank(i), state, cpus_of(LocalRank(i)));
+  }
+}
+
+void Placement::put_back(Ranks& ranks) {
+  for (int i = 0; i < ranks.count(); ++i) {
+    RankState& state = ranks.at(LocalRank(i));
+    const auto at = static_cast<std::size_t>(i);
+    if (!state.movable() || newcomer_[at]) continue;
+    const auto mask = get_affinity(state.process);
+    if (!mask || mask->is_subset_of(bound_[at])) continue;
+    if (put_back_[at]) {
+      notes_.insert(fmt::format(
+          "rank {}: its runtime binds it to CPUs {}; it was put back once and then left alone",
+          state.world.value, mask->to_list()));
+      continue;
+    }
+    put_back_[at] = true;
+    note_failures(state.world, move_process(state.process, *mask, bound_[at]));
+  }
+}
+
+bool Placement::changes(const Mapping& wanted) const {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto to = static_cast<std::size_t>(wanted[i].value),
+               from = static_cast<std::size_t>(current_[i].value);
+    if (!(plan_.slots[to].pus == plan_.slots[from].pus)) return true;
+  }
+  return false;
+}
+
+void Placement::move_memory(const RankState& state, NodeIndex from, NodeIndex to) {
+  if (!memory_follows_ || from == to) return;
+  const int source = plan_.machine.nodes[static_cast<std::size_t>(from.value)].os;
+  const int target = plan_.machine.nodes[static_cast<std::size_t>(to.value)].os;
+  const auto resident = read_resident_bytes(state.process), room = free_bytes_of_node(target);
+  if (resident && room && *room < *resident) {
+    notes_.insert(fmt::format("rank {}: its pages stayed on NUMA node {}: node {} has no room",
+                              state.world.value, source, target));
+    return;
+  }
+  const auto left = move_pages_between(state.process, source, target);
+  if (!left) {
+    notes_.insert(fmt::format("rank {}: its pages stayed on NUMA node {}: {}", state.world.value,
+                              source, left.error().message()));
+  }
+}
+
+ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
+  ApplyResult result;
+  for (int i = 0; i < ranks.count(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Slot& from = plan_.slots[static_cast<std::size_t>(current_[at].value)];
+    const Slot& to = plan_.slots[static_cast<std::size_t>(wanted[at].value)];
+    current_[at] = wanted[at];
+    put_back_[at] = false;
+    RankState& state = ranks.at(LocalRank(i));
+    if (from.pus == to.pus || !state.movable()) continue;
+    move(LocalRank(i), state, to.pus);
+    result.moved.emplace_back(i);
+    if (from.node == to.node) continue;
+    ++result.migrations;
+    ++migrations_[at];
+    move_memory(state, from.node, to.node);
+  }
+  return result;
+}
+
+bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
+  if (planned_for_.empty()) return false;
+  const CpuSet now = enforced_cpuset(ranks);
+  if (now.empty() || now == planned_for_) return false;
+  planned_for_ = now;
+  std::vector<CpuSet> masks = initial_masks(ranks);
+  CpuSet all;
+  for (const CpuSet& mask : masks) all |= mask;
+  // With all its CPUs back the step is as Slurm made it; with fewer, the ranks share what is left.
+  const CpuSet left = (all & now).empty() ? now : all & now;
+  if (!all.is_subset_of(now)) std::fill(masks.begin(), masks.end(), left);
+  auto slots = plan_slots(machine, {masks, cpus_per_task_, idle_cpus(machine, masks, now)});
+  if (!slots) return false;
+  plan_ = *std::move(slots);
+  current_ = plan_.initial;
+  notes_.insert("the step's CPUs changed while it ran: ranks were placed again");
+  for (int i = 0; i < ranks.count(); ++i) {
+    RankState& state = ranks.at(LocalRank(i));
+    if (!state.movable()) continue;
+    // The kernel has changed the masks itself; what they are now is where threads are moved from.
+    if (const auto mask = get_affinity(state.process)) bound_[static_cast<std::size_t>(i)] = *mask;
+    move(LocalRank(i), state, cpus_of(LocalRank(i)));
+  }
+  return true;
+}
+
+}  // namespace ondeloc

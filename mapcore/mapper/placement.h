@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the ranks of the node sit and how they are moved: slots, current mapping, applying a new
+// one. Thread safety: for one thread. Nothing here is fatal; what a user should know goes to
+// notes().
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/map/slots.h"
+#include "mapcore/mapper/ranks.h"
+#include "mapcore/options/options.h"
+
+namespace ondeloc {
+
+struct ApplyResult {
+  std::vector<LocalRank> moved;  // CPUs changed
+  int migrations = 0;            // NUMA node changed
+};
+
+class Placement {
+ public:
+  // Plans the slots from the masks in `ranks`. REQUIRES: ranks.all_ready(). `real` is false for a
+  // topology that is not the host's: pages are never moved then.
+  static Result<Placement> plan(const Machine& machine, Ranks& ranks, int cpus_per_task,
+                                Memory memory, bool real);
+
+  const SlotPlan& slots() const { return plan_; }
+  const Mapping& current() const { return current_; }
+  const CpuSet& cpus_of(LocalRank rank) const;  // of its slot
+  // The mask the rank was last given: Slurm's, or its slot's.
+  const CpuSet& bound_to(LocalRank rank) const {
+    return bound_[static_cast<std::size_t>(rank.value)];
+  }
+  int migrations_of(LocalRank rank) const {
+    return migrations_[static_cast<std::size_t>(rank.value)];
+  }
+  bool memory_follows() const { return memory_follows_; }
+  std::set<std::string>& notes() { return notes_; }
+
+  // decide=never: nobody is bound, ever.
+  void keep_bindings() { newcomer_.assign(newcomer_.size(), false); }
+  // Binds ranks that attached to their slot where Slurm gave all of them one mask.
+  void bind_newcomers(Ranks& ranks);
+  // A rank whose runtime bound it elsewhere is put back once per remap, then left alone and noted.
+  void put_back(Ranks& ranks);
+  // True when `wanted` moves somebody to other CPUs.
+  bool changes(const Mapping& wanted) const;
+  ApplyResult apply(const Mapping& wanted, Ranks& ranks);
+  // The step's cpuset changed under us (CPUs taken away or back): plans again. True when it did.
+  bool follow_cpuset(const Machine& machine, Ranks& ranks);
+
+ private:
+  void move(LocalRank rank, RankState& state, const CpuSet& to);
+  void move_memory(const RankState& state, NodeIndex from, NodeIndex to);
+  void note_failures(WorldRank rank, const struct BindResult& result);
+
+  SlotPlan plan_;
+  Mapping current_;
+  std::vector<CpuSet> bound_;   // mask the rank was last given, Slurm's to begin with
+  std::vector<bool> newcomer_;  // attached ranks that still have the shared mask
+  std::vector<bool> put_back_;  // since the last remap
+  std::vector<int> migrations_;
+  int cpus_per_task_ = 1;
+  CpuSet planned_for_;  // cpuset at the time of planning, empty where not enforced
+  bool memory_follows_ = false;
+  std::set<std::string> notes_;
+};
+
+}  // namespace ondeloc

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/ranks.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "mapcore/binding/proc.h"
+
+namespace ondeloc {
+namespace {
+
+UniqueFd open_pidfd(pid_t pid) {
+  return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0U)));
+}
+
+bool is_mine(pid_t pid) {
+  const auto uid = read_process_uid(pid);
+  return uid && *uid == getuid();
+}
+
+// Holds the task by a pidfd first and then compares the start time: no pid can be recycled in
+// between.
+void take_task(RankState& state, const ondeloc_slot& slot) {
+  state.ready = true;
+  state.world = WorldRank(static_cast<int>(slot.world_rank));
+  state.initial = CpuSet::from_words(std::span(slot.mask, slot.mask_words));
+  state.task = slot.task_pid;
+  state.task_fd = open_pidfd(slot.task_pid);
+  const auto stat = read_process_stat(slot.task_pid);
+  const bool same = stat && (slot.task_start == 0 || stat->start == slot.task_start);
+  if (slot.task_pid <= 1 || !state.task_fd.valid() || !same || !is_mine(slot.task_pid)) {
+    state.task_fd.reset();
+    state.ended = true;
+  }
+}
+
+}  // namespace
+
+bool Ranks::claim(RankState& state, pid_t pid) {
+  if (pid <= 1 || state.attached() || !state.ready) return false;
+  UniqueFd fd = open_pidfd(pid);
+  if (!fd.valid() || !is_mine(pid) || !descends_from(pid, state.task)) return false;
+  state.process = pid;
+  state.process_fd = std::move(fd);
+  return true;
+}
+
+bool Ranks::refresh(const SegmentView& view) {
+  bool changed = false;
+  for (int i = 0; i < count(); ++i) {
+    RankState& state = at(LocalRank(i));
+    if (state.ended && state.ready) continue;
+    const ondeloc_slot slot = view.slot(i);
+    if (!state.ready && slot.task_state == ONDELOC_TASK_READY) {
+      take_task(state, slot);
+      changed = true;
+    }
+    state.notes |= slot.notes;
+    if (state.library.empty()) state.library = slot.library;
+    if (slot.rank_state != ONDELOC_RANK_NONE) changed = claim(state, slot.owner_pid) || changed;
+    if (slot.rank_state == ONDELOC_RANK_DETACHED && state.attached() && !state.detached) {
+      state.detached = true;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+bool Ranks::attach(const SegmentView& view, WorldRank world, pid_t pid) {
+  refresh(view);
+  const int local = view.local_of_world(static_cast<std::uint32_t>(world.value));
+  return local >= 0 && claim(at(LocalRank(local)), pid);
+}
+
+void Ranks::detach(const SegmentView& view, WorldRank world) {
+  const int local = view.local_of_world(static_cast<std::uint32_t>(world.value));
+  if (local >= 0 && at(LocalRank(local)).attached()) at(LocalRank(local)).detached = true;
+}
+
+void Ranks::add_to_poll(std::vector<pollfd>& fds) const {
+  for (const RankState& state : states_) {
+    if (state.ended || !state.ready) continue;
+    fds.push_back({state.attached() ? state.process_fd.get() : state.task_fd.get(), POLLIN, 0});
+  }
+}
+
+void Ranks::note_ended(const std::vector<pollfd>& fds) {
+  for (RankState& state : states_) {
+    if (state.ended || !state.ready) continue;
+    const int fd = state.attached() ? state.process_fd.get() : state.task_fd.get();
+    const auto hit =
+        std::find_if(fds.begin(), fds.end(), [&](const pollfd& entry) { return entry.fd == fd; });
+    if (hit != fds.end() && hit->revents != 0) state.ended = true;
+  }
+}
+
+bool Ranks::all_ready() const {
+  return std::all_of(states_.begin(), states_.end(),
+                     [](const RankState& state) { return state.ready; });
+}
+
+bool Ranks::all_done() const {
+  return std::all_of(states_.begin(), states_.end(),
+                     [](const RankState& state) { return state.ready && state.done(); });
+}
+
+bool Ranks::any_attached() const {
+  return std::any_of(states_.begin(), states_.end(),
+                     [](const RankState& state) { return state.attached(); });
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of the step on this node as the mapper follows them: the task that Slurm started, the
+// process that claimed the row (it may be a child of the task, under a wrapper script), alive or
+// not.
+//
+// What slots and events say is a claim of some process of the user. It is believed only when /proc
+// shows the same uid and descent from the task, and the process is held by a pidfd from then on.
+// Thread safety: for one thread.
+#pragma once
+
+#include <poll.h>
+
+#include <string>
+#include <vector>
+
+#include "mapcore/base/cpu_set.h"
+#include "mapcore/base/ids.h"
+#include "mapcore/base/unique_fd.h"
+#include "mapcore/segment/segment_view.h"
+
+namespace ondeloc {
+
+struct RankState {
+  WorldRank world{-1};
+  pid_t task = 0;
+  UniqueFd task_fd;         // pidfd
+  CpuSet initial;           // mask as Slurm set it
+  pid_t process = 0;        // the MPI process, 0 before it attaches
+  UniqueFd process_fd;      // pidfd
+  bool ready = false;       // the task part of the slot is there
+  bool detached = false;    // MPI_Finalize was called
+  bool ended = false;       // process, or task that never attached, is gone
+  std::uint32_t notes = 0;  // ONDELOC_NOTE_*
+  std::string library;
+  bool attached() const { return process != 0; }
+  bool done() const { return detached || ended; }
+  bool movable() const { return attached() && !done(); }
+};
+
+class Ranks {
+ public:
+  explicit Ranks(int count) : states_(static_cast<std::size_t>(count)) {}
+
+  // Looks at every slot again. True when something changed.
+  bool refresh(const SegmentView& view);
+  // An ATTACH event from world rank `world` says that `pid` is its process.
+  bool attach(const SegmentView& view, WorldRank world, pid_t pid);
+  void detach(const SegmentView& view, WorldRank world);
+  // Appends one entry per living process; call note_ended with the same array after poll(2).
+  void add_to_poll(std::vector<pollfd>& fds) const;
+  void note_ended(const std::vector<pollfd>& fds);
+
+  bool all_ready() const;  // every task has written its slot
+  bool all_done() const;   // every rank has detached or ended
+  bool any_attached() const;
+  int count() const { return static_cast<int>(states_.size()); }
+  RankState& at(LocalRank rank) { return states_[static_cast<std::size_t>(rank.value)]; }
+  const std::vector<RankState>& all() const { return states_; }
+
+ private:
+  bool claim(RankState& state, pid_t pid);
+  std::vector<RankState> states_;
+};
+
+}  // namespace ondeloc

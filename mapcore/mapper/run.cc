@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/run.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+
+#include "mapcore/mapper/channel.h"
+#include "mapcore/mapper/collect.h"
+#include "mapcore/mapper/interval.h"
+#include "mapcore/mapper/turn.h"
+#include "mapcore/report/report_json.h"
+#include "mapcore/topology/load.h"
+
+namespace ondeloc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+// A rank that attaches has no event to wake us without PMIx: slots are looked at this often at
+// first.
+constexpr auto kAttachPoll = std::chrono::milliseconds(20);
+constexpr auto kAttachPeriod = std::chrono::seconds(10);
+// Intervals that a report holds at most; later ones are kept when ranks were moved in them.
+constexpr std::size_t kMostIntervals = 10000;
+
+class Mapper {
+ public:
+  Mapper(const MapperConfig& config, SegmentView view, Machine machine)
+      : config_(config),
+        view_(std::move(view)),
+        machine_(std::move(machine)),
+        channel_(config.channel_fd),
+        ranks_(view_.local_ranks()),
+        counters_(view_.local_ranks()),
+        interval_(std::max(config.options.interval_ms, config.min_interval_ms),
+                  std::max({config.options.max_interval_ms, config.options.interval_ms,
+                            config.min_interval_ms}),
+                  config.options.slope) {}
+
+  std::vector<std::string> run() {
+    view_.set_mapper_pid(getpid());
+    started_ = turn_started_ = Clock::now();
+    while (!over_) {
+      wait(next_wake());
+      ranks_.refresh(view_);
+      plan_when_ready();
+      if (placement_) placement_->bind_newcomers(ranks_);
+      over_ = over_ || ranks_.all_done() || (!channel_.open() && nobody_left());
+      if (over_ || Clock::now() >= turn_ends()) take_turn();
+    }
+    return finish();
+  }
+
+ private:
+  Clock::time_point turn_ends() const {
+    return turn_started_ + std::chrono::milliseconds(interval_.milliseconds());
+  }
+
+  // Tasks start one after the other and ranks attach when MPI_Init is done: look often at first.
+  Clock::time_point next_wake() const {
+    const auto now = Clock::now();
+    const bool waiting =
+        !placement_ || (placement_->slots().shared && now < started_ + kAttachPeriod);
+    return waiting ? std::min(turn_ends(), now + kAttachPoll) : turn_ends();
+  }
+
+  void wait(Clock::time_point until) {
+    std::vector<pollfd> fds;
+    if (channel_.open()) fds.push_back({channel_.fd(), POLLIN, 0});
+    ranks_.add_to_poll(fds);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    if (poll(fds.data(), fds.size(), static_cast<int>(std::clamp<long>(left, 0, 60000))) <= 0)
+      return;
+    ranks_.note_ended(fds);
+    channel_.drain([this](const Record& record) { on_record(record); });
+  }
+
+  void on_record(const Record& record) {
+    const ondeloc_record_head& head = head_of(record);
+    const WorldRank world(static_cast<int>(head.world_rank));
+    if (std::holds_alternative<ondeloc_record_attach>(record)) {
+      ++events_.attach;
+      ranks_.attach(view_, world, static_cast<pid_t>(head.pid));
+    } else if (const auto* sample = std::get_if<ondeloc_record_sample>(&record)) {
+      ++events_.sample;
+      ++samples_;
+      sample_bytes_ += static_cast<double>(sample->local.bytes);
+    } else if (const auto* row = std::get_if<RowRecord>(&record)) {
+      ++events_.row;
+      counters_.add_row_event(view_, *row);
+    } else if (std::holds_alternative<ondeloc_record_detach>(record)) {
+      ++events_.detach;
+      ranks_.detach(view_, world);
+    } else if (const auto* end = std::get_if<ondeloc_record_end>(&record)) {
+      events_.dropped = end->dropped;
+      over_ = true;
+    }
+  }
+
+  bool nobody_left() const {
+    return std::all_of(ranks_.all().begin(), ranks_.all().end(),
+                       [](const RankState& state) { return !state.ready || state.done(); });
+  }
+
+  void plan_when_ready() {
+    if (placement_ || plan_failed_ || !ranks_.all_ready()) return;
+    const bool real = config_.topology.empty() || config_.topology == "host";
+    auto plan = Placement::plan(machine_, ranks_, static_cast<int>(view_.header().cpus_per_task),
+                                config_.options.memory, real);
+    if (!plan) {
+      plan_failed_ = true;
+      lines_.push_back(plan.error().message() + "; ranks stay where Slurm put them");
+      return;
+    }
+    placement_ = std::make_unique<Placement>(*std::move(plan));
+    turn_ = std::make_unique<Turn>(config_.options, *placement_, ranks_);
+    if (config_.options.decide == Decide::kNever) placement_->keep_bindings();
+  }
+
+  void take_turn() {
+    const auto now = Clock::now();
+    const double seconds = std::max(0.001, seconds_between(turn_started_, now));
+    const bool last = over_;
+    turn_started_ = now;
+    if (!ranks_.any_attached() || !placement_) return;
+    if (config_.read_rows) counters_.read_rows(view_);
+    if (!last) prepare();
+    ReportInterval line =
+        last ? turn_->look(counters_.take_delta()) : turn_->take(counters_.take_delta(), seconds);
+    line.t = seconds_between(started_, now);
+    line.interval_ms = interval_.milliseconds();
+    line.samples = std::exchange(samples_, 0);
+    line.sample_bytes = std::exchange(sample_bytes_, 0);
+    if (!last) interval_.step(line.remapped);
+    keep(std::move(line));
+    view_.raise_tick();
+  }
+
+  void prepare() {
+    if (placement_->follow_cpuset(machine_, ranks_)) turn_->machine_changed();
+    placement_->put_back(ranks_);
+  }
+
+  void keep(ReportInterval line) {
+    report_.remaps += line.remapped ? 1 : 0;
+    if (report_.intervals.size() < kMostIntervals || line.remapped) {
+      report_.intervals.push_back(std::move(line));
+    } else {
+      ++omitted_;
+    }
+  }
+
+  std::vector<std::string> finish() {
+    if (config_.read_rows) counters_.read_rows(view_);
+    report_.events = events_;
+    report_.wall_ms = 1000 * seconds_between(started_, Clock::now());
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    report_.mapper_cpu_ms =
+        1e3 * static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+        1e-3 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    if (omitted_ > 0)
+      report_.notes.push_back(fmt::format("{} intervals without a remap are left out", omitted_));
+    collect_report({config_, view_, machine_, ranks_, counters_, placement_.get()}, report_);
+    write_report();
+    if (config_.options.verbose) lines_.push_back(summary_line(report_));
+    return lines_;
+  }
+
+  void write_report() {
+    const Options& options = config_.options;
+    if (options.report.empty()) return;
+    const std::string path =
+        expand_pattern(options.report, report_.job, report_.step, config_.node);
+    if (Status written = write_file(path, to_json(report_)); !written) {
+      lines_.push_back(std::move(written).error().within("no report").message());
+    }
+  }
+
+  const MapperConfig& config_;
+  SegmentView view_;
+  Machine machine_;
+  Channel channel_;
+  Ranks ranks_;
+  Counters counters_;
+  IntervalController interval_;
+  std::unique_ptr<Placement> placement_;
+  std::unique_ptr<Turn> turn_;
+  Report report_;
+  ReportEvents events_;
+  std::vector<std::string> lines_;
+  Clock::time_point started_, turn_started_;
+  std::uint64_t samples_ = 0, omitted_ = 0;
+  double sample_bytes_ = 0;
+  bool plan_failed_ = false;
+  bool over_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> run_mapper(const MapperConfig& config) {
+  auto view = SegmentView::open(config.segment_fd);
+  if (!view) return {std::move(view).error().within("the step is not mapped").message()};
+  auto machine = load_machine(config.topology);
+  if (!machine) return {std::move(machine).error().within("the step is not mapped").message()};
+  return Mapper(config, *std::move(view), *std::move(machine)).run();
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/turn.h"
+
+#include <chrono>
+
+#include "mapcore/binding/proc.h"
+
+namespace ondeloc {
+
+std::vector<double> Turn::resident_bytes() const {
+  std::vector<double> bytes;
+  for (const RankState& state : ranks_.all()) {
+    const auto resident = state.movable() ? read_resident_bytes(state.process) : std::nullopt;
+    bytes.push_back(static_cast<double>(resident.value_or(0)));
+  }
+  return bytes;
+}
+
+// The mapping to move to, if there is one that is worth it.
+std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const CounterDelta& delta,
+                                            double seconds, double cost_now) {
+  const SlotPlan& plan = placement_.slots();
+  const double horizon = phase_.advance(traffic, seconds);
+  if (traffic.total() == 0 || traffic.ranks() < 2 || options_.decide == Decide::kNever)
+    return std::nullopt;
+  auto wanted = compute_mapping(options_.algorithm,
+                                {plan.machine, plan.slots, traffic, model_, placement_.current()});
+  if (!wanted) {
+    placement_.notes().insert(wanted.error().message());
+    return std::nullopt;
+  }
+  if (!placement_.changes(*wanted)) return std::nullopt;
+  if (options_.decide == Decide::kAlways) return *std::move(wanted);
+  const bool follows = placement_.memory_follows();
+  const Cost then = evaluate(model_, plan.slots, traffic, *wanted, delta.off_node);
+  const double migration =
+      migration_seconds(model_, plan.slots, placement_.current(), *wanted,
+                        follows ? resident_bytes() : std::vector<double>(), follows);
+  const DecisionInput input{cost_now, then.total, seconds, horizon, migration, options_.threshold};
+  if (!worth_remapping(input)) return std::nullopt;
+  return *std::move(wanted);
+}
+
+ReportInterval Turn::look(const CounterDelta& delta, const Traffic& traffic) const {
+  ReportInterval line;
+  line.bytes = traffic.total();
+  line.messages = delta.messages;
+  for (const double bytes : delta.off_node) line.off_node_bytes += bytes;
+  const Cost now =
+      evaluate(model_, placement_.slots().slots, traffic, placement_.current(), delta.off_node);
+  line.remote_share_before = line.remote_share_after = now.remote_share;
+  line.peak_load_before = line.peak_load_after = now.peak_load;
+  line.cost_before = line.cost_after = now.total;
+  return line;
+}
+
+ReportInterval Turn::take(const CounterDelta& delta, double seconds) {
+  const auto start = std::chrono::steady_clock::now();
+  const Traffic traffic(delta.matrix);
+  ReportInterval line = look(delta, traffic);
+  const auto wanted = better_mapping(traffic, delta, seconds, line.cost_before);
+  line.compute_us =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  if (!wanted) return line;
+  const ApplyResult applied = placement_.apply(*wanted, ranks_);
+  for (const LocalRank rank : applied.moved) line.moved.push_back(ranks_.at(rank).world.value);
+  line.remapped = !applied.moved.empty();
+  const Cost then =
+      evaluate(model_, placement_.slots().slots, traffic, placement_.current(), delta.off_node);
+  line.remote_share_after = then.remote_share;
+  line.peak_load_after = then.peak_load;
+  line.cost_after = then.total;
+  return line;
+}
+
+}  // namespace ondeloc

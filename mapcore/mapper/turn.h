@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// One turn of the mapper loop: from what was counted to ranks moved, and its line in the report.
+// Thread safety: for one thread.
+#pragma once
+
+#include <optional>
+
+#include "mapcore/map/algorithm.h"
+#include "mapcore/map/decide.h"
+#include "mapcore/mapper/counters.h"
+#include "mapcore/mapper/placement.h"
+#include "mapcore/report/report.h"
+
+namespace ondeloc {
+
+class Turn {
+ public:
+  Turn(const Options& options, Placement& placement, Ranks& ranks)
+      : options_(options),
+        placement_(placement),
+        ranks_(ranks),
+        model_(CostModel::from(placement.slots().machine)) {}
+
+  // `seconds` = how long the traffic in `delta` took to come. Moves ranks when it is worth it.
+  ReportInterval take(const CounterDelta& delta, double seconds);
+  // The same line of the report without mapping: for the last turn.
+  ReportInterval look(const CounterDelta& delta) const {
+    return look(delta, Traffic(delta.matrix));
+  }
+  // After the step's CPUs changed.
+  void machine_changed() { model_ = CostModel::from(placement_.slots().machine); }
+
+ private:
+  ReportInterval look(const CounterDelta& delta, const Traffic& traffic) const;
+  std::optional<Mapping> better_mapping(const Traffic& traffic, const CounterDelta& delta,
+                                        double seconds, double cost_now);
+  std::vector<double> resident_bytes() const;
+
+  const Options& options_;
+  Placement& placement_;
+  Ranks& ranks_;
+  CostModel model_;
+  PhaseClock phase_;
+};
+
+}  // namespace ondeloc

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/report/report_json.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mapcore/base/text.h"
+#include "mapcore/base/unique_fd.h"
+
+namespace ondeloc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json rank_json(const ReportRank& rank) {
+  return {{"rank", rank.rank},
+          {"local", rank.local},
+          {"pid", rank.pid},
+          {"initial_cpus", rank.initial_cpus},
+          {"final_cpus", rank.final_cpus},
+          {"migrations", rank.migrations}};
+}
+
+Json cell_json(const ReportCell& cell) {
+  Json out = {{"src", cell.src}};
+  if (cell.dst >= 0) out["dst"] = cell.dst;
+  out["bytes"] = cell.bytes;
+  out["messages"] = cell.messages;
+  return out;
+}
+
+Json interval_json(const ReportInterval& interval) {
+  return {{"t", interval.t},
+          {"interval_ms", interval.interval_ms},
+          {"bytes", interval.bytes},
+          {"messages", interval.messages},
+          {"off_node_bytes", interval.off_node_bytes},
+          {"samples", interval.samples},
+          {"sample_bytes", interval.sample_bytes},
+          {"remote_share_before", or_null(interval.remote_share_before)},
+          {"remote_share_after", or_null(interval.remote_share_after)},
+          {"peak_load_before", interval.peak_load_before},
+          {"peak_load_after", interval.peak_load_after},
+          {"cost_before", interval.cost_before},
+          {"cost_after", interval.cost_after},
+          {"remapped", interval.remapped},
+          {"moved", interval.moved},
+          {"compute_us", interval.compute_us}};
+}
+
+template <class T>
+Json array_of(const std::vector<T>& items, Json (*write)(const T&)) {
+  Json out = Json::array();
+  for (const T& item : items) out.push_back(write(item));
+  return out;
+}
+
+Json topology_json(const Report& report) {
+  Json numa = Json::array();
+  for (const auto& [os, pus] : report.numa) numa.push_back({{"os", os}, {"pus", pus}});
+  return {{"numa", numa}, {"cpus", report.cpus}};
+}
+
+Json options_json(const Report& report) {
+  Json options = Json::object();
+  for (const auto& [key, value] : report.options) options[key] = value;
+  return options;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  const Json events = {{"attach", report.events.attach},
+                       {"sample", report.events.sample},
+                       {"row", report.events.row},
+                       {"detach", report.events.detach},
+                       {"dropped", report.events.dropped}};
+  const Json totals = {{"remaps", report.remaps},
+                       {"migrations", report.migrations},
+                       {"mapper_cpu_ms", report.mapper_cpu_ms},
+                       {"wall_ms", report.wall_ms}};
+  const Json json = {{"version", kReportVersion},
+                     {"job", report.job},
+                     {"step", report.step},
+                     {"node", report.node},
+                     {"mode", report.mode},
+                     {"algorithm", report.algorithm},
+                     {"options", options_json(report)},
+                     {"topology", topology_json(report)},
+                     {"ranks", array_of(report.ranks, rank_json)},
+                     {"matrix", array_of(report.matrix, cell_json)},
+                     {"off_node", array_of(report.off_node, cell_json)},
+                     {"intervals", array_of(report.intervals, interval_json)},
+                     {"events", events},
+                     {"totals", totals},
+                     {"notes", report.notes}};
+  // Names come from outside (node, file patterns): a byte that is no UTF-8 must not lose the
+  // report.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string expand_pattern(std::string_view pattern, std::uint32_t job, std::uint32_t step,
+                           std::string_view node) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    switch (next) {
+      case 'j':
+        out += fmt::format("{}", job);
+        break;
+      case 's':
+        out += fmt::format("{}", step);
+        break;
+      case 'N':
+        out += node;
+        break;
+      case '%':
+        out += '%';
+        break;
+      default:
+        out += pattern[i];
+        continue;
+    }
+    ++i;
+  }
+  return out;
+}
+
+namespace {
+
+Status write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t done = write(fd, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return Error::from_errno("write");
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status write_file(const std::string& path, std::string_view text) {
+  const std::string where = fmt::format("file '{}'", shorten(path));
+  std::string temporary = path + ".XXXXXX";
+  UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(where);
+  const mode_t mask = umask(0);
+  umask(mask);
+  Status done = write_all(fd.get(), text);
+  if (done && (fchmod(fd.get(), 0666 & ~mask) != 0 || close(fd.release()) != 0 ||
+               rename(temporary.c_str(), path.c_str()) != 0)) {
+    done = Error::from_errno("rename");
+  }
+  if (done) return {};
+  unlink(temporary.c_str());
+  return std::move(done).error().within(where);
+}
+
+}  // namespace ondeloc

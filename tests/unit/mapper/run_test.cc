@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mapper loop against real processes: children of the test write rows as ranks do, and their
+// masks are looked at from outside.
+#include "mapcore/mapper/run.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "mapcore/binding/affinity.h"
+#include "mapcore/binding/proc.h"
+#include "mapcore/report/report_json.h"
+#include "mapcore/segment/segment_create.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+constexpr int kRanks = 4;
+
+// The mapped segment of a rank: what libondeloc_rank.so does, with ordinary stores.
+struct Rank {
+  char* base;
+  const ondeloc_header& header() const { return *reinterpret_cast<const ondeloc_header*>(base); }
+  ondeloc_slot& slot(int local) const {
+    return reinterpret_cast<ondeloc_slot*>(base + header().slots_offset)[local];
+  }
+  ondeloc_cell& cell(int from, int to) const {
+    return reinterpret_cast<ondeloc_cell*>(base + header().rows_offset +
+                                           header().row_stride * static_cast<unsigned>(from))[to];
+  }
+};
+
+Rank attach(int fd) {
+  struct stat info {};
+  fstat(fd, &info);
+  return {static_cast<char*>(mmap(nullptr, static_cast<std::size_t>(info.st_size),
+                                  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0))};
+}
+
+// Talks to `local ^ partner_bit` until told otherwise, then detaches.
+[[noreturn]] void be_rank(int fd, int local, const CpuSet& mask, const volatile int* partner_bit) {
+  if (!set_affinity(0, mask)) _exit(1);
+  const TaskSlot task{static_cast<unsigned>(local), static_cast<unsigned>(local), getpid(),
+                      process_start_time(getpid()), mask.words()};
+  if (write_task_slot(fd, task) != 0) _exit(1);
+  const Rank rank = attach(fd);
+  rank.slot(local).owner_pid = getpid();
+  rank.slot(local).rank_state = ONDELOC_RANK_ATTACHED;
+  while (*partner_bit >= 0) {
+    const int bit = *partner_bit;
+    ondeloc_cell& cell = rank.cell(local, local ^ (bit > 0 ? bit : 1));
+    cell.bytes = cell.bytes + 20'000'000;  // enough for the model to see a gain
+    cell.messages = cell.messages + 1;
+    usleep(5000);
+  }
+  rank.slot(local).rank_state = ONDELOC_RANK_DETACHED;
+  _exit(0);
+}
+
+struct Step {
+  UniqueFd segment;
+  volatile int* partner_bit;
+  std::vector<pid_t> pids;
+
+  explicit Step(const std::vector<CpuSet>& masks) {
+    const std::vector<std::uint32_t> world = {0, 1, 2, 3};
+    segment = std::move(*create_segment({kRanks, world, 17, 3, getuid(), getgid(), 1, 50}));
+    partner_bit = static_cast<int*>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    *partner_bit = 1;
+    for (int local = 0; local < kRanks; ++local) {
+      const pid_t pid = fork();
+      if (pid == 0)
+        be_rank(segment.get(), local, masks[static_cast<std::size_t>(local)], partner_bit);
+      pids.push_back(pid);
+    }
+  }
+  ~Step() {
+    *partner_bit = -1;
+    for (const pid_t pid : pids) waitpid(pid, nullptr, 0);
+  }
+};
+
+std::string temporary_report() {
+  return (std::filesystem::temp_directory_path() /
+          fmt::format("ondeloc-{}-%j.%s.%N.json", getpid()))
+      .string();
+}
+
+nlohmann::json take_json(const std::string& path) {
+  std::ifstream in(path);
+  auto json = nlohmann::json::parse(in);
+  std::filesystem::remove(path);
+  return json;
+}
+
+bool two_cpus() { return get_affinity(0)->test(PuOs(0)) && get_affinity(0)->test(PuOs(1)); }
+
+MapperConfig config_for(const Step& step, const std::string& report) {
+  MapperConfig config;
+  config.segment_fd = step.segment.get();
+  config.options =
+      *parse_options("online,interval=50ms,max-interval=200ms,algorithm=ondeloc,verbose");
+  config.options.report = report;
+  config.node = "n1";
+  config.min_interval_ms = 10;
+  config.topology = "numa:2 core:1 pu:1";
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("partners are brought together while the ranks run, and the report tells it") {
+  if (!two_cpus()) {
+    WARN("needs CPUs 0 and 1");
+    return;
+  }
+  const CpuSet both = *CpuSet::parse_list("0-1");
+  Step step(std::vector<CpuSet>(kRanks, both));
+  const std::string pattern = temporary_report();
+  std::vector<std::string> masks_then;
+  std::thread other([&] {
+    const auto together = [&](int a, int b) {
+      return *get_affinity(step.pids[static_cast<std::size_t>(a)]) ==
+             *get_affinity(step.pids[static_cast<std::size_t>(b)]);
+    };
+    auto wait_for = [&](int a, int b) {
+      for (int i = 0; i < 2000 && !(together(a, b) && get_affinity(step.pids[0])->count() == 1);
+           ++i)
+        usleep(5000);
+    };
+    wait_for(0, 1);
+    masks_then.push_back(together(0, 1) ? "phase 1 together" : "phase 1 apart");
+    *step.partner_bit = 2;
+    wait_for(0, 2);
+    masks_then.push_back(together(0, 2) ? "phase 2 together" : "phase 2 apart");
+    *step.partner_bit = -1;
+  });
+  const auto lines = run_mapper(config_for(step, pattern));
+  other.join();
+  CHECK(masks_then == std::vector<std::string>{"phase 1 together", "phase 2 together"});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find("n1: 4 ranks") == 0);
+  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  CHECK(report["job"] == 17);
+  CHECK(report["step"] == 3);
+  CHECK(report["totals"]["remaps"] >= 2);
+  CHECK(report["matrix"].size() == 8);
+  for (const auto& cell : report["matrix"])
+    CHECK(cell["bytes"] == 20'000'000 * cell["messages"].get<std::uint64_t>());
+  for (const auto& one : report["ranks"]) CHECK(one["initial_cpus"] == "0-1");
+  const auto& remap = *std::find_if(report["intervals"].begin(), report["intervals"].end(),
+                                    [](const auto& line) { return line["remapped"] == true; });
+  CHECK(remap["remote_share_before"] >= 0.9);
+  CHECK(remap["remote_share_after"] <= 0.1);
+  CHECK(remap["moved"].size() >= 2);
+}
+
+TEST_CASE("a rank that dies, and a slot that lies, end the mapper without a word") {
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+  // A pid that is not a child of the task: never believed.
+  const Rank rank = attach(step.segment.get());
+  usleep(50000);
+  rank.slot(2).owner_pid = 1;
+  kill(step.pids[1], SIGKILL);
+  std::thread other([&] {
+    usleep(300000);
+    *step.partner_bit = -1;
+  });
+  auto config = config_for(step, "");
+  config.topology = "";
+  config.options.verbose = false;
+  CHECK(run_mapper(config).empty());
+  other.join();
+}
+
+TEST_CASE("a bad segment or topology is one line") {
+  MapperConfig config;
+  config.segment_fd = -1;
+  CHECK(run_mapper(config).size() == 1);
+  UniqueFd file(memfd_create("x", 0));
+  config.segment_fd = file.get();
+  CHECK(run_mapper(config).size() == 1);
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+  config = config_for(step, "");
+  config.topology = "nonsense";
+  CHECK(run_mapper(config)[0].find("topology 'nonsense'") != std::string::npos);
+}
