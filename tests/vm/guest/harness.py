@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scenarios share: commands as the ordinary user, samples of the kernel's view, and the claims made about them."""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).parent
+USER = {"user": 1000, "group": 1000, "extra_groups": []}
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/home/user", "LANG": "C.UTF-8",
+               "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl": "self,vader" if os.path.exists(
+                   "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_vader.so") else "self,sm"}
+SCENARIOS = []
+
+
+def scenario(shapes="2x4"):
+    """Marks a scenario: `shapes` are the machine shapes it is for, "all" for every one."""
+    def mark(function):
+        SCENARIOS.append((function.__name__, shapes.split(), function))
+        return function
+    return mark
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def start(*words, env=None, cwd=None, **how):
+    """Starts a command as the user, output in pipes."""
+    return subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, cwd=cwd or "/home/user",
+                            env={**ENVIRONMENT, **(env or {})}, **{**USER, **how})
+
+
+def finish(process, timeout=150, status=0):
+    """Waits for it; anything but the expected exit status is a failure (status None: whatever)."""
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise Failed(f"{' '.join(process.args)}: not done after {timeout} s\n{out[-2000:]}\n{err[-2000:]}") from None
+    if status is not None and process.returncode != status:
+        raise Failed(f"{' '.join(process.args)}: exit status {process.returncode}\n{out[-2000:]}\n{err[-4000:]}")
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def run(*words, timeout=150, status=0, **how):
+    return finish(start(*words, **how), timeout, status)
+
+
+def root(*words, timeout=120):
+    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+    check(done.returncode == 0, f"{' '.join(map(str, words))}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def wait_for(what, text, seconds=60):
+    """Polls what() until it is true and returns its value."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = what()
+        if value:
+            return value
+        time.sleep(0.2)
+    raise Failed(f"{text}: not within {seconds} s")
+
+
+@contextlib.contextmanager
+def sampled(name, period=0.2):
+    """Runs the sampler beside the block; yields a Samples that is filled when the block ends."""
+    file = f"/run/results/{name}.samples"
+    process = subprocess.Popen([sys.executable, "-B", str(HERE / "sampler.py"), file, str(period)])
+    samples = Samples(file)
+    try:
+        wait_for(lambda: os.path.exists(file) and os.path.getsize(file), "first sample")
+        yield samples
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+        samples.load()
+
+
+class Samples:
+    """The samples of one run, in time order."""
+
+    def __init__(self, file):
+        self.file = file
+        self.all = []
+
+    def load(self):
+        with open(self.file) as lines:
+            for line in lines:
+                with contextlib.suppress(json.JSONDecodeError):  # the last one may be cut off
+                    self.all.append(json.loads(line))
+
+    def ranks(self, comm, job=None, step=None):
+        """One {rank: process} for each sample that has processes named comm (of that job and step)."""
+        series = []
+        for sample in self.all:
+            found = {p["rank"]: {**p, "cpuset": sample["cpusets"][p["cgroup"]], "t": sample["t"]} for p in sample["procs"]
+                     if p["comm"] == comm[:15] and p["rank"] is not None
+                     and job in (None, p["job"]) and step in (None, p["step"])}
+            if found:
+                series.append(found)
+        return series
+
+
+def main_mask(process):
+    """The mask of the main thread."""
+    return frozenset(next((allowed for tid, allowed, _ in process["threads"] if tid == process["pid"]), ()))
+
+
+def masks(ranks):
+    return {rank: main_mask(process) for rank, process in ranks.items()}
+
+
+def settled(series, count):
+    """Those samples with all `count` ranks whose masks were the same in the sample before: not in the middle of a remap."""
+    return [now for before, now in zip(series, series[1:]) if len(now) == count and masks(before) == masks(now)]
+
+
+def inside_cpuset(series, allowed=None):
+    """Every thread of every rank at every sample: mask and present CPU inside its cgroup's CPUs, and inside `allowed`."""
+    check(series, "no sample has a rank")
+    for ranks in series:
+        for rank, process in ranks.items():
+            limit = set(process["cpuset"]) & (set(allowed) if allowed is not None else set(process["cpuset"]))
+            for tid, mask, now in process["threads"]:
+                check(set(mask) <= limit, f"rank {rank} thread {tid}: mask {mask} outside {sorted(limit)} (cgroup {process['cgroup']})")
+
+
+def alone(series, count):
+    """No PU is in the masks of two ranks, in any settled sample."""
+    good = settled(series, count)
+    check(good, f"no settled sample with {count} ranks among {len(series)}")
+    for ranks in good:
+        owner = {}
+        for rank, mask in masks(ranks).items():
+            for cpu in mask:
+                check(cpu not in owner, f"PU {cpu} is in the masks of ranks {owner.get(cpu)} and {rank}: {show(ranks)}")
+                owner[cpu] = rank
+
+
+def show(ranks):
+    return {rank: sorted(mask) for rank, mask in sorted(masks(ranks).items())}
+
+
+def numa_of_cpus():
+    """CPU -> NUMA node, from sysfs."""
+    nodes = {}
+    for place in pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"):
+        for cpu in place.glob("cpu[0-9]*"):
+            nodes[int(cpu.name[3:])] = int(place.name[4:])
+    return nodes
+
+
+def node_of(process):
+    """The NUMA node of a rank's mask, None when it spans several."""
+    table = numa_of_cpus()
+    nodes = {table[cpu] for cpu in main_mask(process)}
+    return nodes.pop() if len(nodes) == 1 else None
+
+
+def step_clean():
+    """Nothing of a step is left: no process of the user, no step cgroup, node idle and not drained."""
+    def left():
+        procs = [p for p in os.listdir("/proc") if p.isdigit() and owner(p) == 1000]
+        groups = list(pathlib.Path("/sys/fs/cgroup").glob("**/step_*"))
+        return procs, groups
+    end = time.monotonic() + 20
+    while any(left()) and time.monotonic() < end:
+        time.sleep(0.2)
+    procs, groups = left()
+    check(not procs, "processes left: " + ", ".join(pathlib.Path(f"/proc/{p}/cmdline").read_text() for p in procs if os.path.exists(f"/proc/{p}")))
+    check(not groups, f"cgroups left: {groups}")
+    state = wait_for(lambda: root("sinfo", "-h", "-o", "%T").strip() in ("idle", "drained", "draining", "down"), "node idle") and root("sinfo", "-h", "-o", "%T").strip()
+    check(state == "idle", f"node is {state}: {root('sinfo', '-R')}")
+
+
+def owner(pid):
+    try:
+        return os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return None

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel says, seen by nobody of the project: python3 sampler.py FILE [PERIOD] writes one JSON line a period until it
+is terminated: {"t": seconds, "cpusets": {cgroup: CPUs}, "procs": [{"pid", "ppid", "comm", "job", "step", "rank", "cgroup",
+"threads": [[tid, allowed CPUs, CPU now]]}]} for every process of the ordinary user. Runs as root, reads /proc and cgroup files."""
+import json
+import os
+import sys
+import time
+
+UID = 1000
+CGROUP = "/sys/fs/cgroup"
+
+
+def read(path):
+    try:
+        with open(path, errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def cpu_list(text):
+    cpus = []
+    for part in text.strip().split(","):
+        if part:
+            low, _, high = part.partition("-")
+            cpus += range(int(low), int(high or low) + 1)
+    return cpus
+
+
+class Sampler:
+    """Remembers what does not change in the life of a process."""
+
+    def __init__(self):
+        self.known = {}
+
+    def identity(self, pid, start):
+        """job, step and rank from the environment, read again after an exec."""
+        key = (pid, start)
+        if key not in self.known:
+            words = dict(word.split("=", 1) for word in read(f"/proc/{pid}/environ").split("\0") if "=" in word)
+            self.known[key] = {"job": words.get("SLURM_JOB_ID"), "step": words.get("SLURM_STEP_ID"),
+                               "rank": int(words["SLURM_PROCID"]) if "SLURM_PROCID" in words else None}
+        return self.known[key]
+
+    def process(self, pid, cpusets):
+        stat = read(f"/proc/{pid}/stat").rpartition(")")
+        if not stat[2]:
+            return None
+        fields = stat[2].split()
+        if fields[0] in "ZX":
+            return None
+        comm = stat[0].partition("(")[2]
+        group = read(f"/proc/{pid}/cgroup").strip().rpartition("::")[2]
+        if group not in cpusets:
+            cpusets[group] = self.cpuset(group)
+        threads = []
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            status = read(f"/proc/{pid}/task/{tid}/status")
+            now = read(f"/proc/{pid}/task/{tid}/stat").rpartition(")")[2].split()
+            if "Cpus_allowed_list:" in status and len(now) > 36:
+                allowed = status.split("Cpus_allowed_list:")[1].split("\n", 1)[0]
+                threads.append([int(tid), cpu_list(allowed), int(now[36])])
+        return {"pid": pid, "ppid": int(fields[1]), "comm": comm, "cgroup": group, "threads": threads,
+                **self.identity(pid, fields[19] + comm)}
+
+    @staticmethod
+    def cpuset(group):
+        """The nearest ancestor that constrains CPUs."""
+        while group and group != "/":
+            text = read(f"{CGROUP}{group}/cpuset.cpus.effective")
+            if text:
+                return cpu_list(text)
+            group = os.path.dirname(group)
+        return cpu_list(read("/sys/devices/system/cpu/online"))
+
+    def sample(self):
+        cpusets, procs = {}, []
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    if os.stat(f"/proc/{name}").st_uid == UID:
+                        procs.append(self.process(int(name), cpusets))
+                except OSError:
+                    pass
+        return {"t": time.monotonic(), "cpusets": cpusets, "procs": [p for p in procs if p]}
+
+
+def main():
+    period = float(sys.argv[2]) if len(sys.argv) > 2 else 0.2
+    sampler = Sampler()
+    with open(sys.argv[1], "w") as out:
+        while True:
+            begin = time.monotonic()
+            out.write(json.dumps(sampler.sample()) + "\n")
+            out.flush()
+            time.sleep(max(0.02, period - (time.monotonic() - begin)))
+
+
+if __name__ == "__main__":
+    main()
