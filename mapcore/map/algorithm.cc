@@ -24,6 +24,7 @@ constexpr auto kFunctions = std::to_array<Function>({
     {"scatter", map_scatter},
     {"random", map_random},
     {"ondeloc", map_ondeloc},
+    {"deloc", map_deloc},
 });
 
 // A row without a function does not compile: std::find_if would give end(), which is no constant.

@@ -33,6 +33,11 @@ Status check_ondeloc(std::string_view argument) {
   return Error(fmt::format("'{}' is not known: use ondeloc or ondeloc:literal", shorten(argument)));
 }
 
+Status check_deloc(std::string_view argument) {
+  if (argument.empty() || argument == "join") return {};
+  return Error(fmt::format("'{}' is not known: use deloc or deloc:join", shorten(argument)));
+}
+
 AlgorithmSpec split_algorithm(std::string_view spec) {
   const std::size_t colon = spec.find(':');
   if (colon == std::string_view::npos) return {spec, {}};

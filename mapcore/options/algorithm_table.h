@@ -27,6 +27,7 @@ struct AlgorithmRow {
 Status check_no_argument(std::string_view argument);
 Status check_seed(std::string_view argument);
 Status check_ondeloc(std::string_view argument);
+Status check_deloc(std::string_view argument);
 
 inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
     {"identity", "", "keep the present mapping", "null object", check_no_argument},
@@ -39,6 +40,8 @@ inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
     {"ondeloc", "[:literal]",
      "OnDeLocMap+: a heavy pair stays on a node it shares, else round-robin",
      "Agung et al. 2020, Algorithm 1", check_ondeloc},
+    {"deloc", "[:join]", "DeLocMap: pairs that talk at the same time go to different nodes",
+     "DeLoc thesis, section 3.3, Algorithm 1", check_deloc},
 });
 
 // "name" or "name:argument", split at the first ':'.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kind of mapping an application asks for: the decision tree of figure 2.10 of the DeLoc
+// thesis (section 2.4.3).
+//   CommR low and DramR low -> non-mapping; else CommDyn low -> static; else dynamic.
+// The thesis gives no thresholds. Ours, all options:
+//   CommR 0.01    below one percent of all accessed bytes, no placement of the talk can matter
+//   DramR 0.05    below one access in twenty to DRAM, memory controllers are not what a run waits
+//   on CommDyn 2     more than two changes of the rank order between one-second intervals:
+//   separates
+//                 FT from MG and IS in NPB class A as the thesis' classes do
+// Without memory volumes the first question is answered from the load instead: Lcomm per task and
+// second below 1 MB/s (a thousandth of the share that one of 20 cores has of a 20 GB/s memory) is
+// non-mapping. The answer says what it rests on. Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "mapcore/profile/metrics.h"
+
+namespace ondeloc {
+
+struct Thresholds {
+  double comm_r = 0.01;
+  double dram_r = 0.05;
+  double comm_dyn = 2;
+  double load_rate = 1e6;  // bytes per second and task
+};
+
+enum class MappingClass { kNonMapping, kStatic, kDynamic };
+
+struct Classification {
+  MappingClass kind = MappingClass::kNonMapping;
+  bool from_load = false;  // memory volumes were unavailable
+  std::string reason;      // one sentence with the values and thresholds
+  std::string advice;      // what to run
+};
+
+std::string_view to_string(MappingClass kind);  // "non-mapping", "static", "dynamic"
+Classification classify(const Metrics& metrics, const Thresholds& thresholds = {});
+
+}  // namespace ondeloc

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Concurrent communication: the messages of a profile clustered in time (kmeans.h, equation 2.1 of
+// the DeLoc thesis). The run is cut into `bins` equal time bins, by default 100: one percent of the
+// run, the resolution at which the thesis shows its clusters (figure 2.6). Messages in one bin
+// count as simultaneous. Self-sends are left out. Memory: bins + one matrix per cluster. Thread
+// safety: as the reader.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mapcore/comm/comm_matrix.h"
+#include "mapcore/profile/event.h"
+#include "mapcore/profile/kmeans.h"
+#include "mapcore/profile/reader.h"
+
+namespace ondeloc {
+
+// `count` equal bins over [from, to): bin b begins at the first nanosecond whose index is b.
+class TimeBins {
+ public:
+  TimeBins(TimeWindow span, std::size_t count);
+  std::size_t index(std::uint64_t time_ns) const;  // REQUIRES: span().contains(time_ns)
+  std::uint64_t begin_ns(std::size_t bin) const;
+  TimeWindow span() const { return span_; }
+  std::size_t count() const { return messages_.size(); }
+  double width_ns() const;
+  void add(const ProfileEvent& event);
+  const std::vector<std::uint64_t>& messages() const { return messages_; }  // per bin
+  const std::vector<double>& bytes() const { return bytes_; }               // per bin
+  // Bins that saw a message as points in units of one bin, and which bins these are.
+  std::vector<WeightedPoint> points(std::vector<std::size_t>& bins) const;
+
+ private:
+  TimeWindow span_;
+  std::vector<std::uint64_t> messages_;
+  std::vector<double> bytes_;
+  std::vector<double> sum_, square_;  // of the position inside the bin, 0 to 1
+};
+
+struct ClusterOptions {
+  TimeWindow window;
+  std::size_t bins = 100;
+  std::size_t max_clusters = 50;
+  std::size_t clusters = 0;  // 0: chosen by BIC
+};
+
+struct Cluster {
+  TimeWindow time;  // from its first bin's begin to its last bin's end
+  std::uint64_t messages = 0;
+  double bytes = 0;
+  int tasks = 0;      // TaskN: ranks that send or receive in it
+  CommMatrix matrix;  // of its messages: the group of concurrent pairs
+};
+
+struct Clusters {
+  TimeBins bins;
+  std::vector<int> cluster_of_bin;  // -1: no message
+  std::vector<Cluster> clusters;    // by time
+  double objective = 0;             // j of equation 2.1, messages x bins^2
+};
+
+// Error: no message between different ranks in the window.
+Result<Clusters> find_clusters(ProfileReader& profile, const ClusterOptions& options = {},
+                               const Progress& progress = {});
+
+}  // namespace ondeloc

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes to headers and records and back (format.h). Decoders take untrusted bytes: every length,
+// count and rank is checked, nothing is read beyond the span, no record is larger than it says.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mapcore/profile/event.h"
+#include "mapcore/profile/format.h"
+
+namespace ondeloc::profile_format {
+
+using Octets = std::vector<std::uint8_t>;
+
+// CRC-32 of IEEE 802.3 (reflected, polynomial 0xEDB88320).
+std::uint32_t crc32(std::span<const std::uint8_t> octets);
+
+void put_varint(Octets& out, std::uint64_t value);
+// Reads one varint at `at` and moves it on; nullopt at the end of the octets or when it is too
+// long.
+std::optional<std::uint64_t> get_varint(std::span<const std::uint8_t> in, std::size_t& at);
+
+Octets encode(const FileHeader& header);
+Octets encode(const BlockHeader& header);
+// nullopt: not such a header, or damaged.
+std::optional<FileHeader> decode_file_header(std::span<const std::uint8_t> octets);
+std::optional<BlockHeader> decode_block_header(std::span<const std::uint8_t> octets);
+
+// REQUIRES: events in time order, at most kMaxEventsPerBlock.
+Octets encode_events(std::span<const ProfileEvent> events);
+// nullopt where the payload is not `header.count` events of ranks below header.ranks.
+std::optional<std::vector<ProfileEvent>> decode_events(const BlockHeader& header,
+                                                       std::span<const std::uint8_t> raw);
+
+// Rows of `width` varints: totals, drops, memory.
+Octets encode_rows(std::span<const std::uint64_t> values);
+std::optional<std::vector<std::uint64_t>> decode_rows(const BlockHeader& header, std::size_t width,
+                                                      std::span<const std::uint8_t> raw);
+
+}  // namespace ondeloc::profile_format

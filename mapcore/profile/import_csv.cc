@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/profile/import_csv.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "mapcore/base/text.h"
+#include "mapcore/base/unique_fd.h"
+#include "mapcore/profile/writer.h"
+
+namespace ondeloc {
+namespace {
+
+constexpr std::string_view kHeaderLine = "time_us,src,dst,bytes";
+constexpr std::size_t kMaxLine = 256;
+
+// "12" or "12.345" microseconds -> nanoseconds.
+std::optional<std::uint64_t> parse_time(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  const auto whole = parse_unsigned(text.substr(0, dot), UINT64_MAX / 2000);
+  if (!whole) return std::nullopt;
+  if (dot == text.npos) return *whole * 1000;
+  std::string digits(text.substr(dot + 1));
+  if (digits.empty() || digits.size() > 3) return std::nullopt;
+  digits.resize(3, '0');
+  const auto fraction = parse_unsigned(digits);
+  if (!fraction) return std::nullopt;
+  return *whole * 1000 + *fraction;
+}
+
+// Lines of a file in bounded memory.
+class LineFile {
+ public:
+  LineFile(UniqueFd fd, std::uint64_t size) : fd_(std::move(fd)), size_(size), buffer_(1U << 20) {}
+
+  // nullopt at the end; a line longer than kMaxLine is cut there, which no event survives.
+  std::optional<std::string_view> next() {
+    for (;;) {
+      const char* start = buffer_.data() + at_;
+      const void* end = std::memchr(start, '\n', filled_ - at_);
+      if (end != nullptr) {
+        const auto length = static_cast<std::size_t>(static_cast<const char*>(end) - start);
+        at_ += length + 1;
+        ++line_;
+        return trim(std::string_view(start, length));
+      }
+      if (!fill()) return last();
+    }
+  }
+  std::uint64_t line() const { return line_; }
+  double share() const {
+    return size_ == 0 ? 1 : std::min(1.0, static_cast<double>(read_) / static_cast<double>(size_));
+  }
+
+ private:
+  static std::string_view trim(std::string_view line) {
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    return line.substr(0, kMaxLine);
+  }
+  bool fill() {
+    std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
+    filled_ -= at_;
+    at_ = 0;
+    if (filled_ == buffer_.size()) filled_ = kMaxLine + 1;  // a line without an end: keep its start
+    const ssize_t got = ::read(fd_.get(), buffer_.data() + filled_, buffer_.size() - filled_);
+    if (got <= 0) return false;
+    filled_ += static_cast<std::size_t>(got);
+    read_ += static_cast<std::uint64_t>(got);
+    return true;
+  }
+  std::optional<std::string_view> last() {
+    if (at_ == filled_) return std::nullopt;
+    const std::string_view rest(buffer_.data() + at_, filled_ - at_);
+    at_ = filled_;
+    ++line_;
+    return trim(rest);
+  }
+
+  UniqueFd fd_;
+  std::uint64_t size_;
+  std::vector<char> buffer_;
+  std::size_t at_ = 0, filled_ = 0;
+  std::uint64_t read_ = 0;
+  std::uint64_t line_ = 0;
+};
+
+Result<LineFile> open_lines(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0)
+    return Error::from_errno(fmt::format("events '{}' cannot be read", path));
+  if (!S_ISREG(info.st_mode))
+    return Error(fmt::format("events '{}' is not a regular file (it is read twice)", path));
+  return LineFile(std::move(fd), static_cast<std::uint64_t>(info.st_size));
+}
+
+// Every event of the file; `each` may fail. Half of the progress starts at `base`.
+template <class Each>
+Status for_each_line(const std::string& path, double base, const Progress& progress, Each each) {
+  auto lines = open_lines(path);
+  if (!lines) return std::move(lines).error();
+  while (const auto line = lines->next()) {
+    if (progress && lines->line() % 65536 == 0) progress(base + lines->share() / 2);
+    if (line->empty() || (lines->line() == 1 && *line == kHeaderLine)) continue;
+    const auto event = parse_event_line(*line);
+    if (!event) {
+      return Error(
+          fmt::format("events '{}', line {}: '{}' is not an event; expected '{}', such as "
+                      "'1500,0,3,4096'",
+                      path, lines->line(), shorten(*line), kHeaderLine));
+    }
+    if (Status good = each(*event, lines->line()); !good) return good;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<ProfileEvent> parse_event_line(std::string_view line) {
+  std::array<std::string_view, 4> part;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t comma = line.find(',');
+    if (comma == line.npos) return std::nullopt;
+    part[i] = trim_blanks(line.substr(0, comma));
+    line.remove_prefix(comma + 1);
+  }
+  part[3] = trim_blanks(line);
+  const auto time = parse_time(part[0]);
+  const auto src = parse_unsigned(part[1], profile_format::kMaxRanks - 1);
+  const auto dst = parse_unsigned(part[2], profile_format::kMaxRanks - 1);
+  const auto bytes = parse_unsigned(part[3]);
+  if (!time || !src || !dst || !bytes) return std::nullopt;
+  return ProfileEvent{*time, static_cast<std::uint32_t>(*src), static_cast<std::uint32_t>(*dst),
+                      *bytes};
+}
+
+Result<ImportCounts> import_events_csv(const std::string& csv, const std::string& profile,
+                                       int ranks, const Progress& progress) {
+  ImportCounts counts;
+  std::uint32_t most = 0;
+  Status counted = for_each_line(csv, 0, progress, [&](const ProfileEvent& event, auto line) {
+    most = std::max({most, event.src, event.dst});
+    ++counts.events;
+    if (ranks == 0 || most < static_cast<std::uint32_t>(ranks)) return Status();
+    return Status(Error(fmt::format("events '{}', line {}: rank {} is not below {} (--ranks)", csv,
+                                    line, most, ranks)));
+  });
+  if (!counted) return std::move(counted).error();
+  if (counts.events == 0) return Error(fmt::format("events '{}' holds no event", csv));
+  counts.ranks = ranks != 0 ? ranks : static_cast<int>(most) + 1;
+  const auto n = static_cast<std::uint32_t>(counts.ranks);
+  profile_format::FileHeader header;
+  header.ranks = header.local_ranks = n;
+  header.origin = "imported events.csv";
+  auto writer = ProfileWriter::create(profile, header);
+  if (!writer) return std::move(writer).error();
+  Status wrote = for_each_line(csv, 0.5, progress, [&](const ProfileEvent& event, auto) {
+    return event.src < n && event.dst < n ? writer->add(event)
+                                          : Error(fmt::format("'{}' changed while read", csv));
+  });
+  if (wrote) wrote = writer->finish();
+  if (wrote) return counts;
+  ::unlink(profile.c_str());
+  return std::move(wrote).error();
+}
+
+}  // namespace ondeloc

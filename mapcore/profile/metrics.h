@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The metrics of DeLocProf: DeLoc thesis, section 2.3.4 and 2.3.5, equations 2.2 to 2.8, with
+// S[i][j] = bytes between i and j in both directions (symmetric, zero diagonal):
+//   Lcomm   = sum_i sum_j S[i][j]                    (2.2)  bytes; a message counts at both its
+//   ends CommR   = Lcomm / sum_i MemV[i]                  (2.3) CommC   = sum_c TaskN[C_c] / (T Nc)
+//   (2.4) DramR   = sum_i DramV[i] / sum_i MemV[i]         (2.5) CommLoc = sum_i var(S[i][1..T] /
+//   max S) / T      (2.6, 2.7)  population variance, diagonal in CommDyn = sum_i compare(M_i,
+//   M_{i+1})            (2.8)  intervals of one second, as published
+// compare: 1 when the two intervals order the tasks differently by their amount of communication
+// (bytes sent and received, descending; ties by rank). Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mapcore/comm/comm_matrix.h"
+#include "mapcore/profile/clusters.h"
+#include "mapcore/profile/reader.h"
+
+namespace ondeloc {
+
+struct Metrics {
+  double lcomm = 0;              // bytes
+  std::optional<double> comm_r;  // empty: memory volumes unavailable
+  double comm_c = 0;             // 0 to 1
+  std::optional<double> dram_r;  // empty: DRAM volumes unavailable
+  double comm_loc = 0;
+  std::uint64_t comm_dyn = 0;
+  std::uint64_t intervals = 0;  // that CommDyn compared
+  double interval_s = 0;
+  double seconds = 0;  // from the first to the last message
+  int tasks = 0;       // T
+};
+
+// Per interval, per rank: bytes sent and received. Row-major intervals x ranks.
+struct RankLoads {
+  int ranks = 0;
+  std::vector<std::uint64_t> bytes;
+  std::size_t intervals() const {
+    return ranks == 0 ? 0 : bytes.size() / static_cast<std::size_t>(ranks);
+  }
+};
+
+double total_communication(const Traffic& traffic);                              // 2.2
+double communication_concurrency(std::span<const Cluster> clusters, int tasks);  // 2.4
+double communication_locality(const Traffic& traffic);                           // 2.6, 2.7
+std::uint64_t communication_dynamic(const RankLoads& loads);                     // 2.8
+// Error: more than 2^26 cells; the sentence asks for longer intervals.
+Result<RankLoads> rank_loads(ProfileReader& profile, const TimeWindow& window,
+                             std::uint64_t interval_ns, const Progress& progress = {});
+
+struct MetricOptions {
+  ClusterOptions clusters;
+  std::uint64_t interval_ns = 1'000'000'000;
+  std::vector<RankMemory> memory;  // instead of what the profile holds; empty: the profile's
+};
+
+// MemV and DramV count only when every rank has them.
+Result<Metrics> compute_metrics(ProfileReader& profile, const Clusters& clusters,
+                                const MetricOptions& options, const Progress& progress = {});
+
+}  // namespace ondeloc

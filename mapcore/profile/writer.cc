@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/profile/writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+
+namespace ondeloc {
+
+using profile_format::BlockHeader;
+using profile_format::BlockType;
+using profile_format::Octets;
+
+// Level 1: the recorder shares the node with the application; higher levels gain little here.
+constexpr int kCompressionLevel = 1;
+constexpr std::size_t kRowsPerBlock = 32768;
+
+struct ProfileWriter::Compressor {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  Octets octets;
+  Compressor() = default;
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
+  ~Compressor() { ZSTD_freeCCtx(context); }
+};
+
+Result<ProfileWriter> ProfileWriter::create(const std::string& path,
+                                            const profile_format::FileHeader& header) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
+  ProfileWriter writer(std::move(fd), path, header.ranks);
+  if (Status wrote = writer.write_all(encode(header)); !wrote) return std::move(wrote).error();
+  return writer;
+}
+
+ProfileWriter::ProfileWriter(UniqueFd fd, std::string path, std::uint32_t ranks)
+    : fd_(std::move(fd)),
+      path_(std::move(path)),
+      ranks_(ranks),
+      compressor_(std::make_unique<Compressor>()) {}
+ProfileWriter::ProfileWriter(ProfileWriter&&) noexcept = default;
+ProfileWriter& ProfileWriter::operator=(ProfileWriter&&) noexcept = default;
+ProfileWriter::~ProfileWriter() = default;
+
+Status ProfileWriter::add(const ProfileEvent& event) {
+  if (!status_) return status_;
+  if (waiting_.capacity() == 0) waiting_.reserve(profile_format::kMaxEventsPerBlock);
+  waiting_.push_back(event);
+  ++events_;
+  return waiting_.size() < profile_format::kMaxEventsPerBlock ? Status() : flush();
+}
+
+Status ProfileWriter::flush() {
+  if (waiting_.empty() || !status_) return status_;
+  std::stable_sort(
+      waiting_.begin(), waiting_.end(),
+      [](const ProfileEvent& a, const ProfileEvent& b) { return a.time_ns < b.time_ns; });
+  BlockHeader header{.type = static_cast<std::uint32_t>(BlockType::kEvents),
+                     .count = static_cast<std::uint32_t>(waiting_.size()),
+                     .first_ns = waiting_.front().time_ns,
+                     .last_ns = waiting_.back().time_ns};
+  const Octets raw = profile_format::encode_events(waiting_);
+  waiting_.clear();
+  return write_block(header, raw);
+}
+
+Status ProfileWriter::write_block(BlockHeader header, std::span<const std::uint8_t> raw) {
+  if (!status_) return status_;
+  Octets& out = compressor_->octets;
+  out.resize(profile_format::kBlockHeaderSize + ZSTD_compressBound(raw.size()));
+  const std::size_t stored = ZSTD_compressCCtx(
+      compressor_->context, out.data() + profile_format::kBlockHeaderSize,
+      out.size() - profile_format::kBlockHeaderSize, raw.data(), raw.size(), kCompressionLevel);
+  if (ZSTD_isError(stored)) {
+    return status_ = Error(fmt::format("profile '{}' cannot be compressed: {}", path_,
+                                       ZSTD_getErrorName(stored)));
+  }
+  out.resize(profile_format::kBlockHeaderSize + stored);
+  header.stored = static_cast<std::uint32_t>(stored);
+  header.raw = static_cast<std::uint32_t>(raw.size());
+  header.ranks = ranks_;
+  header.sequence = sequence_++;
+  header.payload_crc =
+      profile_format::crc32(std::span(out).subspan(profile_format::kBlockHeaderSize));
+  const Octets head = encode(header);
+  std::copy(head.begin(), head.end(), out.begin());
+  return write_all(out);
+}
+
+Status ProfileWriter::write_all(std::span<const std::uint8_t> octets) {
+  while (!octets.empty()) {
+    const ssize_t wrote = ::write(fd_.get(), octets.data(), octets.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) {
+      return status_ = Error::from_errno(
+                 fmt::format("profile '{}' ends early, its complete blocks are usable", path_));
+    }
+    octets_ += static_cast<std::uint64_t>(wrote);
+    octets = octets.subspan(static_cast<std::size_t>(wrote));
+  }
+  return {};
+}
+
+Status ProfileWriter::write_rows(BlockType type, std::size_t width,
+                                 std::span<const std::uint64_t> values) {
+  while (!values.empty() && status_.ok()) {
+    const auto now = values.first(std::min(values.size(), kRowsPerBlock * width));
+    values = values.subspan(now.size());
+    BlockHeader header{.type = static_cast<std::uint32_t>(type),
+                       .count = static_cast<std::uint32_t>(now.size() / width)};
+    (void)write_block(header, profile_format::encode_rows(now));
+  }
+  return status_;
+}
+
+Status ProfileWriter::add_totals(std::span<const PairTotal> totals) {
+  std::vector<std::uint64_t> rows;
+  for (const PairTotal& t : totals) rows.insert(rows.end(), {t.src, t.dst, t.bytes, t.messages});
+  return write_rows(BlockType::kTotals, 4, rows);
+}
+
+Status ProfileWriter::add_drops(std::span<const RankDrops> drops) {
+  std::vector<std::uint64_t> rows;
+  for (const RankDrops& d : drops) rows.insert(rows.end(), {d.rank, d.events, d.bytes});
+  return write_rows(BlockType::kDrops, 3, rows);
+}
+
+Status ProfileWriter::add_memory(std::span<const RankMemory> memory) {
+  std::vector<std::uint64_t> rows;
+  for (const RankMemory& m : memory)
+    rows.insert(rows.end(), {m.rank, m.accessed, m.dram_known ? m.dram + 1 : 0});
+  return write_rows(BlockType::kMemory, 3, rows);
+}
+
+Status ProfileWriter::add_nodes(std::span<const NodeShift> nodes) {
+  if (nodes.empty()) return status_;
+  Octets raw;
+  for (const NodeShift& node : nodes) {
+    const std::string name = node.node.substr(0, profile_format::kNameSize);
+    profile_format::put_varint(raw, name.size());
+    raw.insert(raw.end(), name.begin(), name.end());
+    const auto shift = static_cast<std::uint64_t>(node.shift_ns);
+    profile_format::put_varint(raw, (shift << 1) ^ (node.shift_ns < 0 ? ~0ULL : 0ULL));
+    profile_format::put_varint(raw, node.local_ranks);
+  }
+  return write_block({.type = static_cast<std::uint32_t>(BlockType::kNodes),
+                      .count = static_cast<std::uint32_t>(nodes.size())},
+                     raw);
+}
+
+Status ProfileWriter::finish() {
+  (void)flush();
+  return write_block({.type = static_cast<std::uint32_t>(BlockType::kEnd)}, {});
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <random>
+
+#include "tests/unit/profile/profile_fixture.h"
+
+using namespace ondeloc;
+
+namespace {
+
+std::vector<ProfileEvent> many_events(std::size_t count, std::uint32_t ranks) {
+  std::mt19937_64 random(7);
+  std::vector<ProfileEvent> events;
+  std::uint64_t now = 5;
+  for (std::size_t i = 0; i < count; ++i) {
+    now += random() % 1000;
+    events.push_back({now, static_cast<std::uint32_t>(random() % ranks),
+                      static_cast<std::uint32_t>(random() % ranks), random() >> (random() % 64)});
+  }
+  return events;
+}
+
+}  // namespace
+
+TEST_CASE("crc32 is the one of IEEE 802.3") {
+  const std::string text = "123456789";
+  CHECK(profile_format::crc32({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}) ==
+        0xCBF43926U);
+}
+
+TEST_CASE("headers stand in the file as documented, byte by byte") {
+  profile_format::FileHeader header = small_header(0x01020304U >> 8);
+  header.job = 0x11223344;
+  header.realtime_ns = -2;
+  const auto octets = encode(header);
+  REQUIRE(octets.size() == 256);
+  CHECK(std::string(octets.begin(), octets.begin() + 8) == "ODLPROF1");
+  CHECK(octets[8] == 1);
+  CHECK(octets[13] == 1);  // 256, little-endian
+  CHECK(octets[16] == 0x03);
+  CHECK(octets[24] == 0x44);
+  CHECK(octets[32] == 0xFE);
+  CHECK(octets[39] == 0xFF);
+  CHECK(octets[48] == 'n');
+  profile_format::BlockHeader block{.type = 1, .stored = 2, .raw = 300, .count = 4, .ranks = 5};
+  block.last_ns = 0x0102;
+  const auto head = encode(block);
+  REQUIRE(head.size() == 64);
+  CHECK(std::string(head.begin(), head.begin() + 4) == "ODBK");
+  CHECK(head[12] == 0x2C);
+  CHECK(head[13] == 1);
+  CHECK(head[32] == 2);
+  CHECK(head[33] == 1);
+  CHECK(profile_format::decode_block_header(head)->raw == 300);
+  for (std::size_t i = 0; i < head.size(); ++i) {
+    auto bent = head;
+    bent[i] ^= 0x10;
+    CHECK(!profile_format::decode_block_header(bent));
+  }
+}
+
+TEST_CASE("varints: every width, cut and overlong ones") {
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    profile_format::Octets out;
+    profile_format::put_varint(out, 1ULL << bit);
+    std::size_t at = 0;
+    CHECK(profile_format::get_varint(out, at) == 1ULL << bit);
+    CHECK(at == out.size());
+    at = 0;
+    CHECK(!profile_format::get_varint(std::span(out).first(out.size() - 1), at));
+  }
+  const profile_format::Octets endless(12, 0x80);
+  std::size_t at = 0;
+  CHECK(!profile_format::get_varint(endless, at));
+}
+
+TEST_CASE("what is written is read again, in windows and in time order") {
+  const TempDir dir;
+  std::vector<ProfileEvent> events = many_events(5000, 300);
+  std::vector<ProfileEvent> shuffled = events;
+  for (std::size_t i = 0; i + 700 < shuffled.size(); i += 900)
+    std::swap_ranges(shuffled.begin() + static_cast<long>(i),
+                     shuffled.begin() + static_cast<long>(i) + 300,
+                     shuffled.begin() + static_cast<long>(i) + 400);
+  auto reader = ProfileReader::open(write_profile(dir, 300, shuffled, 250));
+  REQUIRE(reader.ok());
+  CHECK(reader->complete());
+  CHECK(reader->damage().empty());
+  CHECK(reader->header().node == "n1");
+  CHECK(reader->blocks().size() == 20);
+  CHECK(reader->events() == events.size());
+  CHECK(reader->span().from_ns == events.front().time_ns);
+  CHECK(reader->span().to_ns == events.back().time_ns + 1);
+  auto by_time = [](const ProfileEvent& a, const ProfileEvent& b) {
+    return std::tie(a.time_ns, a.src, a.dst, a.bytes) < std::tie(b.time_ns, b.src, b.dst, b.bytes);
+  };
+  std::vector<ProfileEvent> read = all_events(*reader);
+  std::sort(read.begin(), read.end(), by_time);
+  std::sort(events.begin(), events.end(), by_time);
+  CHECK(read == events);
+  const TimeWindow window{events[1000].time_ns, events[3000].time_ns};
+  std::uint64_t inside = 0, last = 0;
+  bool ordered = true;
+  reader->for_each_in_order(window, [&](std::span<const ProfileEvent> part) {
+    for (const ProfileEvent& event : part) {
+      ordered &= event.time_ns >= last && window.contains(event.time_ns);
+      last = event.time_ns;
+      ++inside;
+    }
+  });
+  CHECK(ordered);
+  CHECK(inside == static_cast<std::uint64_t>(std::count_if(
+                      events.begin(), events.end(),
+                      [&](const ProfileEvent& e) { return window.contains(e.time_ns); })));
+}
+
+TEST_CASE("small blocks: totals, drops, memory and nodes; the last record counts") {
+  const TempDir dir;
+  const std::string path = dir.file("small.prof");
+  auto writer = ProfileWriter::create(path, small_header(4));
+  REQUIRE(writer.ok());
+  const std::vector<PairTotal> early{{0, 1, 5, 1}}, late{{0, 1, 50, 10}, {3, 0, 7, 2}};
+  CHECK(writer->add_totals(early).ok());
+  CHECK(writer->add_totals(late).ok());
+  CHECK(writer->add_drops(std::vector<RankDrops>{{2, 9, 900}}).ok());
+  CHECK(writer->add_memory(std::vector<RankMemory>{{1, 1000, true, 0}, {2, 5, false, 0}}).ok());
+  CHECK(writer->add_nodes(std::vector<NodeShift>{{"a", 0, 2}, {"b", -1234567, 2}}).ok());
+  CHECK(writer->finish().ok());
+  const auto reader = ProfileReader::open(path);
+  REQUIRE(reader.ok());
+  REQUIRE(reader->totals().size() == 2);
+  CHECK(reader->totals()[0].bytes == 50);
+  CHECK(reader->totals()[1].messages == 2);
+  CHECK(reader->drops()[0].events == 9);
+  CHECK(reader->memory()[0].dram_known);
+  CHECK(!reader->memory()[1].dram_known);
+  REQUIRE(reader->nodes().size() == 2);
+  CHECK(reader->nodes()[1].shift_ns == -1234567);
+  CHECK(reader->events() == 0);
+}
+
+TEST_CASE("a cut file keeps every complete block, wherever it is cut") {
+  const TempDir dir;
+  const std::string whole = read_text(write_profile(dir, 8, many_events(400, 8), 100));
+  auto sound = ProfileReader::open(dir.file("p.prof"));
+  REQUIRE(sound->blocks().size() == 4);
+  for (std::size_t length = 0; length < whole.size(); length += 37) {
+    write_text(dir.file("cut"), whole.substr(0, length));
+    auto reader = ProfileReader::open(dir.file("cut"));
+    std::size_t complete = 0;
+    for (const auto& block : sound->blocks())
+      complete += block.offset + block.header.stored <= length ? 1 : 0;
+    if (length < profile_format::kFileHeaderSize) {
+      CHECK(!reader.ok());
+      continue;
+    }
+    REQUIRE(reader.ok());
+    CHECK(reader->blocks().size() == complete);
+    CHECK(all_events(*reader).size() == complete * 100);
+    CHECK(!reader->complete());
+    CHECK(!reader->damage().empty());
+  }
+}
+
+TEST_CASE("a flipped bit costs one block and is told") {
+  const TempDir dir;
+  const std::string whole = read_text(write_profile(dir, 8, many_events(400, 8), 100));
+  std::size_t told = 0, flips = 0;
+  for (std::size_t at = 0; at < whole.size(); at += 2) {
+    std::string bent = whole;
+    bent[at] = static_cast<char>(bent[at] ^ (1 << (at % 8)));
+    write_text(dir.file("bent"), bent);
+    auto reader = ProfileReader::open(dir.file("bent"));
+    if (!reader.ok()) {
+      CHECK(at == 8);  // only the version byte may make the file foreign
+      continue;
+    }
+    const std::size_t got = all_events(*reader).size();
+    CHECK(got >= 300);
+    ++flips;
+    told += reader->damage().empty() ? 0 : 1;
+  }
+  CHECK(told == flips);
+}
+
+TEST_CASE("foreign and odd files are one sentence") {
+  const TempDir dir;
+  write_text(dir.file("text"), std::string(5000, 'x'));
+  write_text(dir.file("empty"), "");
+  for (const std::string& name :
+       {dir.file("text"), dir.file("empty"), dir.file(""), dir.file("no")}) {
+    const auto reader = ProfileReader::open(name);
+    REQUIRE(!reader.ok());
+    CHECK(reader.error().message().find('\n') == std::string::npos);
+    CHECK(!reader.error().message().empty());
+  }
+}
+
+TEST_CASE("a full disk leaves the complete blocks and one error") {
+  const TempDir dir;
+  struct rlimit before {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit small { 6000, before.rlim_max };
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  auto writer = ProfileWriter::create(dir.file("full"), small_header(64));
+  REQUIRE(writer.ok());
+  bool failed = false;
+  for (const ProfileEvent& event : many_events(5000, 64)) {
+    failed = failed || !writer->add(event).ok();
+    if (writer->events() % 200 == 0) failed = failed || !writer->flush().ok();
+  }
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  CHECK(failed);
+  CHECK(!writer->ok());
+  auto reader = ProfileReader::open(dir.file("full"));
+  REQUIRE(reader.ok());
+  CHECK(reader->blocks().size() >= 2);
+  CHECK(all_events(*reader).size() == reader->blocks().size() * 200);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/profile/export_csv.h"
+#include "mapcore/profile/window_matrix.h"
+#include "tests/unit/profile/profile_fixture.h"
+
+using namespace ondeloc;
+
+TEST_CASE("events.csv comes back as it went in") {
+  const TempDir dir;
+  for (const char* app : {"ep", "ft"}) {
+    ProfileReader reader = open_npb(dir, app);
+    std::string text;
+    CHECK(export_events(reader, {}, [&](std::string_view piece) {
+            text += piece;
+            return true;
+          }).ok());
+    CHECK(text == read_text(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/events.csv"));
+  }
+}
+
+TEST_CASE("the matrix of the events is the recorded matrix") {
+  const TempDir dir;
+  for (const char* app : {"ep", "ft", "is", "mg"}) {
+    ProfileReader reader = open_npb(dir, app);
+    const CommMatrix matrix = profile_matrix(reader);
+    std::ifstream in(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/bytes.mat");
+    std::vector<double> cells{std::istream_iterator<double>(in), {}};
+    REQUIRE(cells.size() == 32 * 32);
+    std::vector<double> ours(32 * 32);
+    for (const MatrixEntry& e : matrix.entries)
+      ours[static_cast<std::size_t>(e.src * 32 + e.dst)] = e.bytes;
+    for (std::size_t i = 0; i < 32; ++i) cells[i * 33] = 0;
+    CHECK(ours == cells);
+    const CommMatrix scaled = normalised(matrix);
+    double most = 0;
+    for (const MatrixEntry& e : scaled.entries) most = std::max(most, e.bytes);
+    CHECK(most == 1);
+  }
+}
+
+TEST_CASE("windows of a profile add up to the whole") {
+  const TempDir dir;
+  ProfileReader reader = open_npb(dir, "mg");
+  const double whole = profile_matrix(reader).total_bytes();
+  const std::uint64_t middle = 1'234'567'000;
+  CHECK(profile_matrix(reader, {0, middle}).total_bytes() +
+            profile_matrix(reader, {middle, UINT64_MAX}).total_bytes() ==
+        whole);
+  std::string text;
+  CHECK(export_intervals(reader, {}, 20, [&](std::string_view piece) {
+          text += piece;
+          return true;
+        }).ok());
+  double sum = 0;
+  for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
+    const std::string_view line = std::string_view(text).substr(at + 1);
+    sum += std::stod(std::string(line.substr(line.rfind(',', line.find('\n')) + 1)));
+  }
+  CHECK(sum == whole);
+}
+
+TEST_CASE("a bad line is told with its number and leaves no file") {
+  const TempDir dir;
+  const std::vector<std::string> bad{
+      "x,1,2,3", "1,2,3",        "1,2,3,4,5",      "-1,0,1,2",
+      "1,2,3,",  "1.2345,0,1,2", "1,99999999,0,1", std::string(9000, '7')};
+  for (const std::string& line : bad) {
+    write_text(dir.file("e.csv"), "time_us,src,dst,bytes\n0,0,1,10\n" + line + "\n5,1,0,3\n");
+    const auto counts = import_events_csv(dir.file("e.csv"), dir.file("out"));
+    REQUIRE(!counts.ok());
+    CHECK(counts.error().message().find("line 3") != std::string::npos);
+    CHECK(counts.error().message().size() < 300);
+    CHECK(!std::filesystem::exists(dir.file("out")));
+  }
+  write_text(dir.file("none.csv"), "time_us,src,dst,bytes\n");
+  CHECK(!import_events_csv(dir.file("none.csv"), dir.file("out")).ok());
+  write_text(dir.file("big.csv"), "0,0,7,10\n");
+  CHECK(!import_events_csv(dir.file("big.csv"), dir.file("out"), 7).ok());
+  CHECK(import_events_csv(dir.file("big.csv"), dir.file("out"), 8)->ranks == 8);
+}
+
+TEST_CASE("times with decimals, blanks, CRLF and a last line without end are taken") {
+  const TempDir dir;
+  write_text(dir.file("e.csv"), "1.5,0,1,10\r\n 2 , 1 , 0 , 3\n\n3.001,1,0,3");
+  REQUIRE(import_events_csv(dir.file("e.csv"), dir.file("out")).ok());
+  auto reader = ProfileReader::open(dir.file("out"));
+  CHECK(all_events(*reader) ==
+        std::vector<ProfileEvent>{{1500, 0, 1, 10}, {2000, 1, 0, 3}, {3001, 1, 0, 3}});
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden values by the direct formula: the events of a CSV file in plain dense loops, nothing
+// shared with the library.
+#include "mapcore/profile/metrics.h"
+
+#include <map>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include "mapcore/profile/classify.h"
+#include "mapcore/profile/window_matrix.h"
+#include "tests/unit/profile/profile_fixture.h"
+
+using namespace ondeloc;
+
+namespace {
+
+struct Row {
+  long time, src, dst, bytes;
+};
+
+std::vector<Row> csv_rows(const std::string& app) {
+  std::ifstream in(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/events.csv");
+  std::string line;
+  std::getline(in, line);
+  std::vector<Row> rows;
+  while (std::getline(in, line)) {
+    for (char& c : line) c = c == ',' ? ' ' : c;
+    std::istringstream words(line);
+    Row row{};
+    words >> row.time >> row.src >> row.dst >> row.bytes;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+using Dense = std::vector<std::vector<double>>;
+
+Dense symmetric(const std::vector<Row>& rows) {
+  Dense s(32, std::vector<double>(32));
+  for (const Row& r : rows) {
+    if (r.src == r.dst) continue;
+    s[static_cast<std::size_t>(r.src)][static_cast<std::size_t>(r.dst)] +=
+        static_cast<double>(r.bytes);
+    s[static_cast<std::size_t>(r.dst)][static_cast<std::size_t>(r.src)] +=
+        static_cast<double>(r.bytes);
+  }
+  return s;
+}
+
+double golden_lcomm(const Dense& s) {
+  double sum = 0;
+  for (const auto& row : s) sum = std::accumulate(row.begin(), row.end(), sum);
+  return sum;
+}
+
+double golden_locality(Dense s) {
+  double most = 0, sum = 0;
+  for (const auto& row : s) most = std::max(most, *std::max_element(row.begin(), row.end()));
+  for (auto& row : s) {
+    for (double& cell : row) cell /= most;
+    const double mean = std::accumulate(row.begin(), row.end(), 0.0) / 32;
+    double variance = 0;
+    for (const double cell : row) variance += (cell - mean) * (cell - mean) / 32;
+    sum += variance;
+  }
+  return sum / 32;
+}
+
+std::uint64_t golden_dynamic(const std::vector<Row>& rows, long interval_us) {
+  std::map<long, Dense> parts;
+  const long last = rows.back().time / interval_us;
+  for (long i = 0; i <= last; ++i) {
+    std::vector<Row> part;
+    for (const Row& r : rows)
+      if (r.time / interval_us == i) part.push_back(r);
+    parts[i] = symmetric(part);
+  }
+  std::vector<std::vector<int>> order;
+  for (const auto& [i, s] : parts) {
+    std::vector<std::pair<double, int>> amount;
+    for (int t = 0; t < 32; ++t) {
+      const auto& row = s[static_cast<std::size_t>(t)];
+      amount.emplace_back(-std::accumulate(row.begin(), row.end(), 0.0), t);
+    }
+    std::sort(amount.begin(), amount.end());
+    order.emplace_back();
+    for (const auto& [bytes, task] : amount) order.back().push_back(task);
+  }
+  std::uint64_t changes = 0;
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) changes += order[i] != order[i + 1] ? 1 : 0;
+  return changes;
+}
+
+// TaskN from the rows whose time lies in a cluster.
+double golden_concurrency(const std::vector<Row>& rows, const Clusters& clusters) {
+  double tasks = 0;
+  for (const Cluster& cluster : clusters.clusters) {
+    std::set<long> seen;
+    for (const Row& r : rows) {
+      if (r.src != r.dst && cluster.time.contains(static_cast<std::uint64_t>(r.time) * 1000))
+        seen.insert({r.src, r.dst});
+    }
+    tasks += static_cast<double>(seen.size());
+  }
+  return tasks / (32.0 * static_cast<double>(clusters.clusters.size()));
+}
+
+struct Measured {
+  Metrics metrics;
+  Clusters clusters;
+};
+
+Measured measure(ProfileReader& reader, const MetricOptions& options = {}) {
+  auto clusters = find_clusters(reader, options.clusters);
+  REQUIRE(clusters.ok());
+  const auto metrics = compute_metrics(reader, *clusters, options);
+  REQUIRE(metrics.ok());
+  return {*metrics, std::move(*clusters)};
+}
+
+}  // namespace
+
+TEST_CASE("metrics of NPB are those of the direct formulas") {
+  const TempDir dir;
+  for (const char* app : {"ep", "ft", "is", "mg"}) {
+    ProfileReader reader = open_npb(dir, app);
+    const std::vector<Row> rows = csv_rows(app);
+    const Dense s = symmetric(rows);
+    const Measured m = measure(reader);
+    CHECK(m.metrics.lcomm == golden_lcomm(s));
+    CHECK(m.metrics.comm_loc == Approx(golden_locality(s)).epsilon(1e-12));
+    CHECK(m.metrics.comm_dyn == golden_dynamic(rows, 1'000'000));
+    CHECK(m.metrics.comm_c == Approx(golden_concurrency(rows, m.clusters)).epsilon(1e-12));
+    CHECK(!m.metrics.comm_r);
+    CHECK(!m.metrics.dram_r);
+    MetricOptions half;
+    half.interval_ns = 500'000'000;
+    CHECK(measure(reader, half).metrics.comm_dyn == golden_dynamic(rows, 500'000));
+  }
+}
+
+TEST_CASE("metrics order the applications as published") {
+  const TempDir dir;
+  std::map<std::string, Metrics> of;
+  for (const char* app : {"ep", "ft", "is", "mg"}) {
+    ProfileReader reader = open_npb(dir, app);
+    of[app] = measure(reader).metrics;
+  }
+  CHECK(of["is"].comm_dyn < of["ft"].comm_dyn);
+  CHECK(of["mg"].comm_dyn < of["ft"].comm_dyn);
+  for (const char* app : {"ft", "is", "mg"}) CHECK(of["ep"].lcomm < of[app].lcomm);
+  CHECK(classify(of["ep"]).kind == MappingClass::kNonMapping);
+  CHECK(classify(of["ft"]).kind == MappingClass::kDynamic);
+  CHECK(classify(of["is"]).kind == MappingClass::kStatic);
+  CHECK(classify(of["mg"]).kind == MappingClass::kStatic);
+}
+
+TEST_CASE("EP talks at its start and end, IS in separate bursts") {
+  const TempDir dir;
+  ProfileReader ep = open_npb(dir, "ep");
+  const Clusters two = *find_clusters(ep);
+  REQUIRE(two.clusters.size() == 2);
+  CHECK(two.clusters[0].time.from_ns == 0);
+  CHECK(two.clusters[0].time.to_ns < 200'000'000);
+  CHECK(two.clusters[1].time.from_ns > 2'800'000'000);
+  CHECK(two.clusters[0].messages + two.clusters[1].messages == ep.events());
+  ProfileReader is = open_npb(dir, "is");
+  const Clusters bursts = *find_clusters(is);
+  CHECK(bursts.clusters.size() >= 11);  // one full-sized burst per iteration, 10 of them and more
+  CHECK(std::count_if(bursts.clusters.begin(), bursts.clusters.end(), [](const Cluster& c) {
+          return c.messages > 1400 && c.messages < 1550;
+        }) >= 10);
+}
+
+TEST_CASE("memory volumes give CommR and DramR, and the decision tree its first question") {
+  const TempDir dir;
+  ProfileReader reader = open_npb(dir, "ft");
+  MetricOptions options;
+  for (std::uint32_t r = 0; r < 32; ++r)
+    options.memory.push_back({r, 1'000'000'000, true, 250'000'000});
+  const Metrics m = measure(reader, options).metrics;
+  CHECK(m.comm_r.value() == Approx(m.lcomm / 32e9));
+  CHECK(m.dram_r.value() == Approx(0.25));
+  CHECK(!classify(m).from_load);
+  Thresholds high;
+  high.comm_r = 1;
+  CHECK(classify(m, high).kind == MappingClass::kDynamic);  // DramR alone is reason enough
+  high.dram_r = 1;
+  CHECK(classify(m, high).kind == MappingClass::kNonMapping);
+  options.memory.pop_back();  // one rank unknown: nothing is claimed
+  CHECK(!measure(reader, options).metrics.comm_r);
+}
+
+TEST_CASE("a steady program is static, one that changes partners is dynamic") {
+  const TempDir dir;
+  std::vector<ProfileEvent> events;
+  for (std::uint64_t t = 0; t < 8'000; ++t) {
+    const std::uint32_t heavy = static_cast<std::uint32_t>(t / 1000 % 2) * 2;
+    events.push_back({t * 1'000'000, heavy, heavy + 1, 1'000'000});
+    events.push_back({t * 1'000'000 + 1, 3 - heavy, 2 - heavy, 10});
+  }
+  auto reader = ProfileReader::open(write_profile(dir, 4, events));
+  const Metrics m = measure(*reader).metrics;
+  CHECK(m.comm_dyn == 7);
+  CHECK(classify(m).kind == MappingClass::kDynamic);
+  for (ProfileEvent& e : events) {
+    e.src &= 1U;
+    e.dst = 1 - e.src;
+  }
+  auto steady = ProfileReader::open(write_profile(dir, 4, events));
+  CHECK(measure(*steady).metrics.comm_dyn == 0);
+}
+
+TEST_CASE("too many intervals are refused with a sentence") {
+  const TempDir dir;
+  auto reader =
+      ProfileReader::open(write_profile(dir, 4, {{0, 0, 1, 5}, {UINT64_MAX / 2, 1, 0, 5}}));
+  const auto loads = rank_loads(*reader, {}, 1000);
+  REQUIRE(!loads.ok());
+  CHECK(loads.error().message().find("--interval") != std::string::npos);
+}
