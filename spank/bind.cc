@@ -49,14 +49,16 @@ Status bind_task(spank_t spank, const Step& step, const Task& task) {
   auto outcome = run_and_wait(bind_program(spank, step, task));
   if (!outcome) return std::move(outcome).error();
   if (outcome->exit_status == 0) return {};
+  const bool first = takes_token(step);
   const auto lines = clean_lines(outcome->sentence);
   const std::string sentence = lines.empty() ? "no reason given" : lines.front();
-  if (outcome->exit_status != kUsersError) return Error("static: " + sentence);
-  const bool fatal = step.options.on_error == OnError::kFail;
-  if (takes_token(step)) {
-    tell(fatal ? sentence : sentence + "; the job runs on unbound");
-    if (fatal) end_step(step);
+  if (outcome->exit_status != kUsersError) {
+    // Not the first: it may well be that the first has ended the step, and with it our child.
+    return first ? Status(Error("static: " + sentence)) : Status();
   }
+  const bool fatal = step.options.on_error == OnError::kFail;
+  if (first) tell(fatal ? sentence : sentence + "; the job runs on unbound");
+  if (first && fatal) end_step(step);
   if (fatal) _exit(1);
   return {};
 }

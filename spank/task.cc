@@ -62,11 +62,15 @@ void task_init(spank_t spank) {
   if (!s.watch && !s.bind) return;
   Task task;
   Status good = read_task(spank, task);
-  if (good && s.bind) good = bind_task(spank, s, task);
+  bool tells = task.local_rank == 0;  // what hinders one task mostly hinders all
+  if (good && s.bind) {
+    good = bind_task(spank, s, task);
+    tells = tells || !good;  // bind_task lets one task of the node fail
+  }
   if (good && s.watch) good = watch(spank, s, task);
-  if (!good) fail_open(good.error().message());
-  // One voice for the node is enough: what hinders one task mostly hinders all.
-  if (task.local_rank == 0) tell_pending();
+  if (good) return;
+  fail_open(good.error().message());
+  if (tells) tell_pending();
 }
 
 }  // namespace ondeloc

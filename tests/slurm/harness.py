@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests on the private Slurm share: running srun as the ordinary user, reports, leftovers.
+
+A test file ends with `harness.main()`: it fails when no test ran or one was skipped.
+"""
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(os.environ["ONDELOC_TEST_WHERE"]).read_text(encoding="ascii").strip()
+STAGE = f"{ROOT}/stage"
+APPS = f"{ROOT}/apps"
+SLURM_CONF = f"{ROOT}/slurm/slurm.conf"
+PLUGSTACK = pathlib.Path(ROOT, "slurm", "plugstack.conf")
+RANK_LIB = f"{STAGE}/lib/ondeloc/libondeloc_rank.so"
+MAPPER = f"{STAGE}/libexec/ondeloc/ondeloc-mapper"
+
+
+def _user():
+    for line in pathlib.Path(ROOT, "slurm", "env").read_text(encoding="ascii").splitlines():
+        if line.startswith("export PRIVATE_SLURM_USER="):
+            return pwd.getpwnam(line.split("=", 1)[1].strip("'"))
+    raise RuntimeError("no user in the environment file of the private Slurm")
+
+
+USER = _user()
+
+
+def environment(extra=None):
+    """The user's environment: nothing of the caller's but the path."""
+    env = {"PATH": "/usr/bin:/bin", "HOME": f"{ROOT}/work", "USER": USER.pw_name, "LC_ALL": "C",
+           "SLURM_CONF": SLURM_CONF,
+           # More ranks than CPUs: without it ranks that wait keep those that work off the CPU.
+           "OMPI_MCA_mpi_yield_when_idle": "1"}
+    env.update(extra or {})
+    return env
+
+
+def as_user(command, cwd, env=None):
+    """Keyword arguments for subprocess that run the command as the ordinary user."""
+    return {"args": [str(word) for word in command], "cwd": cwd, "env": environment(env),
+            "user": USER.pw_uid, "group": USER.pw_gid, "extra_groups": [],
+            "stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
+
+
+class Case(unittest.TestCase):
+    """One directory of the user per test; after each test nothing of ondeloc may be left."""
+
+    maxDiff = 4000
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(dir=f"{ROOT}/work", prefix=self.id().rsplit(".", 1)[-1] + ".")
+        os.chown(self.dir, USER.pw_uid, USER.pw_gid)
+
+    def tearDown(self):
+        left = wait_until_none_left()
+        shutil.rmtree(self.dir, ignore_errors=True)
+        self.assertEqual(left, [], "processes of the user are left")
+
+    def run_user(self, *command, env=None, timeout=120):
+        return subprocess.run(**as_user(command, self.dir, env), capture_output=True,
+                              timeout=timeout, check=False)
+
+    def srun(self, *arguments, ondeloc=None, env=None, timeout=120):
+        """srun with --ondeloc=<ondeloc> (None: without the option), overcommitted."""
+        option = [] if ondeloc is None else [f"--ondeloc={ondeloc}"]
+        return self.run_user("srun", "--quiet", "--overcommit", *option, *arguments, env=env,
+                             timeout=timeout)
+
+    def start_srun(self, *arguments, ondeloc=None, env=None):
+        """The same in the background; the caller waits for it."""
+        option = [] if ondeloc is None else [f"--ondeloc={ondeloc}"]
+        return subprocess.Popen(
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            **as_user(["srun", "--quiet", "--overcommit", *option, *arguments], self.dir, env))
+
+    def assert_ran(self, result):
+        self.assertEqual(result.returncode, 0, f"stdout: {result.stdout}\nstderr: {result.stderr}")
+
+    def write(self, name, text):
+        path = os.path.join(self.dir, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        os.chown(path, USER.pw_uid, USER.pw_gid)
+        return path
+
+    def report(self, name):
+        """A report that the mapper has written. It does so before the step ends, or soon after."""
+        path = pathlib.Path(self.dir, name)
+        wait_for(path.exists, 5)
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def wait_for(condition, seconds):
+    """Whether the condition came true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def processes_of_user():
+    """(pid, command line) of all live processes of the ordinary user."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if entry.stat().st_uid != USER.pw_uid:
+                continue
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if state not in "ZX":
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found.append((int(entry.name), command))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def wait_until_none_left(seconds=10):
+    wait_for(lambda: not processes_of_user(), seconds)
+    return processes_of_user()
+
+
+def pids_of(name):
+    """Processes of the ordinary user whose program file has this name."""
+    return [pid for pid, command in processes_of_user()
+            if os.path.basename(command.split(" ", 1)[0]) == name]
+
+
+def main():
+    result = unittest.main(verbosity=2, exit=False).result
+    if result.testsRun == 0 or result.skipped or not result.wasSuccessful():
+        print(f"{result.testsRun} tests ran, {len(result.skipped)} were skipped")
+        sys.exit(1)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bad option is one short sentence and a non-zero exit, before anything is launched."""
+import pathlib
+
+import harness
+
+BAD = {
+    "bogus": "mode 'bogus' is not known",
+    "online,interval=0": "interval: '0' is no time",
+    "online,interval=1y": "interval: '1y' is no time",
+    "online,speed=3": "key 'speed' is not known",
+    "online,algorithm=magic": "algorithm 'magic' is not known",
+    "static": "mode 'static' needs a file",
+    "online:x": "mode 'online' takes no argument",
+    "x" * 100_000: "the value has 100000 characters",
+    "online,report=" + "y" * 3000: "report: the file name has more than",
+}
+
+
+class Option(harness.Case):
+    def assert_refused(self, result, sentence):
+        self.assertNotEqual(result.returncode, 0)
+        lines = result.stderr.strip().splitlines()
+        self.assertEqual(len(lines), 1, result.stderr[:2000])
+        self.assertIn(sentence, lines[0])
+        self.assertLess(len(lines[0]), 250)
+        self.assertEqual(result.stdout, "")
+        self.assertFalse(pathlib.Path(self.dir, "launched").exists())
+
+    def test_srun_refuses(self):
+        for value, sentence in BAD.items():
+            with self.subTest(value[:40]):
+                self.assert_refused(self.srun("touch", "launched", ondeloc=value), sentence)
+
+    def test_sbatch_and_salloc_refuse(self):
+        self.assert_refused(self.run_user("sbatch", "--ondeloc=bogus", "--wrap", "touch launched"),
+                            "mode 'bogus' is not known")
+        self.assert_refused(self.run_user("salloc", "--ondeloc=bogus", "touch", "launched"),
+                            "mode 'bogus' is not known")
+
+    def test_bad_variable_is_refused(self):
+        self.assert_refused(self.srun("touch", "launched", env={"ONDELOC": "bogus"}),
+                            "ONDELOC: mode 'bogus' is not known")
+
+    def test_help_prints_and_ends(self):
+        result = self.srun("touch", "launched", ondeloc="help")
+        self.assert_ran(result)
+        self.assertIn("--ondeloc=MODE", result.stdout)
+        self.assertIn("algorithm=NAME", result.stdout)
+        self.assertFalse(pathlib.Path(self.dir, "launched").exists())
+
+    def test_good_option_launches(self):
+        self.assert_ran(self.srun("touch", "launched", ondeloc="off"))
+        self.assertTrue(pathlib.Path(self.dir, "launched").exists())
+
+
+if __name__ == "__main__":
+    harness.main()
