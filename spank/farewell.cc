@@ -10,6 +10,7 @@
 
 #include "mapcore/segment/event_record.h"
 
+#include "pmix_hooks/listener.h"
 #include "spank/tell.h"
 
 namespace ondeloc {
@@ -44,6 +45,9 @@ void send_end(const Step& step) {
                  sizeof(record),
                  0,
                  static_cast<std::uint32_t>(step.stepd_pid)};
+  const ListenerCounts counts = listener_counts();
+  record.dropped = counts.dropped;
+  record.rejected = counts.rejected;
   const int fd = step.channel.write.get();
   if (!wait_for(fd, POLLOUT, Clock::now() + std::chrono::milliseconds(kRoomWaitMs))) return;
   (void)!write(fd, &record, sizeof(record));

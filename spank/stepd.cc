@@ -3,6 +3,7 @@
 // ids: they map nothing, read no file of the user and start no process.
 #include <unistd.h>
 
+#include "pmix_hooks/listener.h"
 #include "spank/callbacks.h"
 #include "spank/environment.h"
 #include "spank/farewell.h"
@@ -29,6 +30,20 @@ Status check_files(const Step& s) {
   return check_trusted_file(s.rank_lib, R_OK);
 }
 
+// Without events the segment alone carries everything, so their lack is no failure; it is told only
+// to a user who chose them. Under contain_spank (24.05) this is a clone with borrowed thread state,
+// no place to register a callback from.
+void listen(Step& s) {
+  if (!s.watch || s.options.transport == Transport::kShm) return;
+  Status good = getpid() == s.stepd_pid
+                    ? listener_start(s.channel.write.get())
+                    : Error("events: SlurmdParameters=contain_spank leaves no place for them");
+  s.listening = good.ok();
+  if (good) return;
+  slurm_info("ondeloc: %s", good.error().message().c_str());
+  if (s.options.transport == Transport::kPmix) tell(good.error().message());
+}
+
 }  // namespace
 
 void stepd_init_post_opt(spank_t spank, Arguments arguments) {
@@ -42,6 +57,7 @@ void stepd_user_init(spank_t spank) {
     Status good = check_files(s);
     if (good) good = set_environment(spank, s);
     if (!good) fail_open(good.error().message());
+    listen(s);
   }
   tell_pending();
 }
@@ -57,6 +73,10 @@ void stepd_task_exit(spank_t) {
   tell_last_lines(s);
 }
 
-void stepd_exit(spank_t) {}
+// spank_fini unmaps nothing of us (-z nodelete), but the channel closes with the process: no event
+// may come after this.
+void stepd_exit(spank_t) {
+  if (step().listening) listener_stop();
+}
 
 }  // namespace ondeloc
