@@ -72,3 +72,14 @@ TEST_CASE("a file appears whole or not at all") {
   CHECK(std::distance(std::filesystem::directory_iterator(directory), {}) == 1);
   std::filesystem::remove_all(directory);
 }
+
+TEST_CASE("the README lists every key of the report, word for word") {
+  std::ifstream in(ONDELOC_TEST_DATA "/../../README.md");
+  const std::string readme{std::istreambuf_iterator<char>(in), {}};
+  for (const ReportKey& key : report_keys()) {
+    const std::string row = "| `" + std::string(key.path) + "` | " + std::string(key.unit) + " | " +
+                            std::string(key.meaning) + " |";
+    INFO(row);
+    CHECK(readme.find(row) != std::string::npos);
+  }
+}
