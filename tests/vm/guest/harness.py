@@ -41,7 +41,7 @@ def start(*words, env=None, cwd=None, **how):
                             env={**ENVIRONMENT, **(env or {})}, **{**USER, **how})
 
 
-def finish(process, timeout=150, status=0):
+def finish(process, timeout=300, status=0):
     """Waits for it; anything but the expected exit status is a failure (status None: whatever)."""
     try:
         out, err = process.communicate(timeout=timeout)
@@ -54,7 +54,7 @@ def finish(process, timeout=150, status=0):
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def run(*words, timeout=150, status=0, **how):
+def run(*words, timeout=300, status=0, **how):
     return finish(start(*words, **how), timeout, status)
 
 

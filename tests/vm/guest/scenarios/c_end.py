@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of a step leaves nothing and costs nothing to speak of, whoever is killed."""
+import os
+import pathlib
+import signal
+import statistics
+import time
+
+from harness import check, finish, run, scenario, start, step_clean, wait_for
+from steps import OPTIONS, TALK
+
+
+def processes(name):
+    """Pids of processes whose program is called so."""
+    found = []
+    for place in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if place.joinpath("cmdline").read_bytes().split(b"\0")[0].decode(errors="replace").split(":")[0].endswith(name):
+                found.append(int(place.name))
+        except OSError:
+            pass
+    return found
+
+
+def seconds(*words):
+    begin = time.monotonic()
+    run(*words)
+    return time.monotonic() - begin
+
+
+@scenario("2x4")
+def step_end_costs_no_second():
+    """Median of 20 with and without, turn about. The ruler of the same run is a step that leaves a process to proctrack."""
+    plain, ours = [], []
+    for _ in range(20):
+        plain.append(seconds("srun", "-n2", "true"))
+        ours.append(seconds("srun", "-n2", "--ondeloc=online", "true"))
+    left = [seconds("srun", "-n2", "sh", "-c", "setsid sleep 1000 > /dev/null 2>&1 < /dev/null &") for _ in range(5)]
+    plain, ours, left = map(statistics.median, (plain, ours, left))
+    check(left > plain, f"a process left behind costs nothing ({left:.3f} s against {plain:.3f} s): no ruler")
+    check(ours - plain < (left - plain) / 2, f"median {ours:.3f} s with, {plain:.3f} s without, {left:.3f} s with a process left behind")
+    return f"medians: without {1000 * plain:.0f} ms, with {1000 * ours:.0f} ms, with a process left behind {1000 * left:.0f} ms"
+
+
+@scenario("2x4")
+def mapper_killed():
+    job = start("srun", "-n4", f"--ondeloc=online,{OPTIONS}", TALK, "pair:200")
+    mapper = wait_for(lambda: processes("ondeloc-mapper"), "mapper")
+    wait_for(lambda: len(processes("talk")) == 4, "ranks")
+    time.sleep(2)
+    for pid in mapper:
+        os.kill(pid, signal.SIGKILL)
+    done = finish(job)
+    check(done.stdout.count("sent ") == 4, f"the step did not finish its work: {done.stdout} {done.stderr}")
+    step_clean()
+    return f"step went on; it said: {done.stderr.strip()[-200:]!r}"
+
+
+def after_killed_stepd(*option):
+    """Kills slurmstepd of a running step; what of the user's processes is left when srun has given up."""
+    job = start("srun", "-n4", *option, TALK, "pair:200")
+    wait_for(lambda: len(processes("talk")) == 4, "ranks")
+    time.sleep(2)
+    for pid in processes("slurmstepd"):
+        os.kill(pid, signal.SIGKILL)
+    begin = time.monotonic()
+    finish(job, status=None)
+    took = time.monotonic() - begin
+    time.sleep(2)
+    left = {name: len(processes(name)) for name in ("talk", "ondeloc-mapper")}
+    for name in left:
+        for pid in processes(name):
+            os.kill(pid, signal.SIGKILL)
+    return left, took
+
+
+@scenario("2x4")
+def slurmstepd_killed():
+    """What Slurm does with the ranks then is its own affair; ours is that the mapper goes and the node stays in service."""
+    plain, _ = after_killed_stepd()
+    step_clean()
+    ours, took = after_killed_stepd(f"--ondeloc=online,{OPTIONS}")
+    check(ours["ondeloc-mapper"] == 0, f"{ours} left {took:.0f} s later")
+    check(ours["talk"] <= plain["talk"], f"ranks left: {ours['talk']} with, {plain['talk']} without")
+    step_clean()
+    run("srun", "-n8", "true")
+    return f"ranks left by Slurm itself {plain['talk']}, with ondeloc {ours['talk']}"

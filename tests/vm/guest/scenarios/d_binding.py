@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Static binding, threads, hardware threads, and what users write beside --ondeloc."""
+import pathlib
+
+from harness import (alone, check, finish, inside_cpuset, main_mask, masks, root, run, sampled, scenario, settled, show, start, wait_for)
+from steps import OPTIONS, TALK, moved, step
+
+CPU = pathlib.Path("/sys/devices/system/cpu")
+
+
+def siblings(cpu):
+    """The hardware threads of a CPU's core, as the kernel lists them."""
+    text = (CPU / f"cpu{cpu}/topology/core_cpus_list").read_text().strip()
+    cpus = set()
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        cpus |= set(range(int(low), int(high or low) + 1))
+    return frozenset(cpus)
+
+
+def static_masks(name, rankfile, words, option=""):
+    path = f"/home/user/{name}.rankfile"
+    with open(path, "w") as file:
+        file.write("\n".join(rankfile) + "\n")
+    with sampled(name) as samples:
+        run("srun", f"--ondeloc=static:{path}{option}", *words, "sleep", "2")
+    series = samples.ranks("sleep")
+    inside_cpuset(series)
+    return {rank: set(mask) for rank, mask in masks(series[-1]).items()}
+
+
+@scenario("2x4")
+def static_rankfile():
+    """Packages, cores and ranges on a machine whose logical and kernel numbers agree (8 cores, 4 in each package)."""
+    seen = static_masks("static", ["rank 0=node0 slot=1:2", "rank 1=+n0 slot=0:0-1", "rank 2=node0 slot=7", "rank 3=node0 slot=1:0,1"],
+                        ["-n4", "-c2"])
+    wanted = {0: {6}, 1: {0, 1}, 2: {7}, 3: {4, 5}}
+    check(seen == wanted, f"bound to {seen}, the rankfile says {wanted}")
+    return str(seen)
+
+
+@scenario("2x4")
+def static_relative_wherever_the_allocation_starts():
+    """Beside another job: `relative` counts inside what this step got; absolute numbers outside of it are refused."""
+    other = start("srun", "-n3", "sleep", "1000")
+    try:
+        wait_for(lambda: root("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the other job")
+        seen = static_masks("relative", ["rank 0=+n0 slot=3", "rank 1=+n0 slot=2", "rank 2=+n0 slot=1", "rank 3=+n0 slot=0"],
+                            ["-n4"], ",relative")
+        outside = pathlib.Path("/home/user/outside.rankfile")
+        outside.write_text("".join(f"rank {rank}=+n0 slot={rank}\n" for rank in range(4)))
+        refused = run("srun", "-n4", f"--ondeloc=static:{outside}", "true", status=None)
+    finally:
+        other.terminate()
+        finish(other, status=None)
+    check(seen == {0: {6}, 1: {5}, 2: {3}, 3: {2}}, f"bound to {seen}; the step was expected on CPUs 2-3,5-6")
+    check(refused.returncode != 0 and "ondeloc" in refused.stderr, f"CPUs of the other job were not refused: {refused.stderr}")
+    return f"{seen}; outside: {refused.stderr.strip().splitlines()[0][:160]}"
+
+
+@scenario("2x2x2")
+def static_hardware_threads():
+    """A core in a rankfile is the core with its hardware threads, as in mpirun."""
+    seen = static_masks("static_smt", ["rank 0=node0 slot=1:1", "rank 1=node0 slot=0:0"], ["-n2", "-c4"])
+    for rank, mask in seen.items():
+        check(len({siblings(cpu) for cpu in mask}) == 1, f"rank {rank} is on several cores: {seen}")
+        check(mask == siblings(min(mask)), f"rank {rank} has {mask} of core {siblings(min(mask))}")
+    check(not seen[0] & seen[1], f"same core: {seen}")
+    return str(seen)
+
+
+def places(process):
+    """Thread -> mask, of the threads that do not have the whole mask of the main thread."""
+    return {tid: mask for tid, mask, _ in process["threads"]}
+
+
+def openmp(name, env):
+    watched = step(name, ["-n4", "-c2"], [TALK, "pair:80"], env={"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", **env},
+                   online=OPTIONS + ",decide=always")
+    inside_cpuset(watched.series)
+    good = settled(watched.during("pair"), 4)
+    check(good, "no settled sample")
+    first, last = good[0], good[-1]
+    check(watched.report["totals"]["remaps"] >= 1, f"nothing was remapped: {watched.report['notes']}")
+    return watched, first, last
+
+
+@scenario("2x4")
+def openmp_threads_move_with_their_rank():
+    watched, _, last = openmp("openmp", {})
+    alone(watched.series, 4)
+    for rank, process in last.items():
+        slot = set(main_mask(process))
+        check(len(slot) == 2, f"rank {rank} has CPUs {slot}, not 2")
+        for tid, mask in places(process).items():
+            check(set(mask) == slot, f"rank {rank} thread {tid} has {mask}, its rank {slot}")
+    return show(last).__str__()
+
+
+@scenario("2x4")
+def openmp_places_are_kept():
+    """OMP_PLACES=cores binds thread 0 to the first CPU of the slot and thread 1 to the second; so it is after a move."""
+    watched, first, last = openmp("openmp_places", {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"})
+    nodes = {cpu: cpu // 4 for cpu in range(8)}
+    changed = 0
+    for rank, process in last.items():
+        before, now = places(first[rank]), places(process)
+        single = {tid: mask[0] for tid, mask in now.items() if len(mask) == 1}
+        check(len(single) == 2, f"rank {rank}: {len(single)} threads are bound to one CPU, not 2: {now}")
+        check(len(set(single.values())) == 2, f"rank {rank}: both threads on one CPU: {now}")
+        check(len({nodes[cpu] for cpu in single.values()}) == 1, f"rank {rank} lies over two nodes: {now}")
+        check(list(single) == sorted(single) and list(single.values()) == sorted(single.values()),
+              f"rank {rank}: threads changed their relative place: {before} -> {now}")
+        changed += before != now
+    return f"{changed} ranks moved after the first settled sample"
+
+
+def one_thread_a_core(series):
+    for ranks in series:
+        for rank, process in ranks.items():
+            cores = [siblings(cpu) for cpu in main_mask(process)]
+            check(len(cores) == len(set(cores)), f"rank {rank} has two hardware threads of a core: {show(ranks)}")
+    for ranks in settled(series, 4):
+        cores = [siblings(cpu) for process in ranks.values() for cpu in main_mask(process)]
+        check(len(cores) == len(set(cores)), f"two ranks share a core: {show(ranks)}")
+
+
+@scenario("2x2x2")
+def one_hardware_thread_a_core():
+    said = []
+    for word in ("--threads-per-core=1", "--hint=nomultithread"):
+        watched = step("smt" + word.strip("-").replace("=", "_"), ["-n4", word], [TALK, "pair:50", "half:50"], online=OPTIONS + ",decide=always")
+        inside_cpuset(watched.series)
+        one_thread_a_core(watched.series)
+        said.append(f"{word} {show(watched.series[-1])}")
+    return "; ".join(said)
+
+
+VARIANTS = [["--cpu-bind=none"], ["--cpu-bind=cores"], ["--cpu-bind=sockets"], ["--cpu-bind=ldoms"], ["--cpu-bind=map_cpu:3,1,0,2"],
+            ["--distribution=block:block"], ["--distribution=cyclic:cyclic"], ["--exact"], ["--overlap"]]
+
+
+@scenario("4x2")
+def whatever_users_ask_of_srun():
+    """Every variant runs to its end inside the cpuset; where Slurm gave ranks CPUs of their own they still have them."""
+    said = []
+    for words in VARIANTS:
+        watched = step("variant" + words[0].strip("-").replace("=", "_").replace(":", "_"), ["-n4", *words], [TALK, "half:40"],
+                       online=OPTIONS + ",decide=always")
+        inside_cpuset(watched.series)
+        own = not {"--cpu-bind=sockets", "--cpu-bind=ldoms"} & set(words)
+        if own:
+            alone(watched.series[len(watched.series) // 2:], 4)
+        said.append(f"{words[0]} moved {moved(watched.series)}")
+    return "; ".join(said)
+
+
+@scenario("4x2")
+def more_ranks_than_cpus():
+    watched = step("overcommit", ["-n12", "--overcommit"], [TALK, "pair:30"], online=OPTIONS)
+    inside_cpuset(watched.series)
+    return f"{watched.report['notes']} {show(watched.series[-1])}"
+
+
+@scenario("4x2")
+def steps_and_jobs_at_once():
+    """Two steps of one job and another job beside them: each inside its own."""
+    script = (f"srun --exact -n2 --ondeloc=online,{OPTIONS},report=a.json {TALK} pair:60 & "
+              f"srun --exact -n2 --ondeloc=online,{OPTIONS},report=b.json {TALK} pair:60 & wait")
+    with sampled("at_once") as samples:
+        job = start("salloc", "-n4", "sh", "-c", script)
+        other = start("srun", "-n3", f"--ondeloc=online,{OPTIONS}", TALK, "ring:60")
+        finish(job)
+        finish(other)
+    steps = {}
+    for sample in samples.all:
+        for process in sample["procs"]:
+            if process["comm"] == "talk":
+                steps.setdefault((process["job"], process["step"]), []).append(process)
+    check(len(steps) == 3, f"steps seen: {list(steps)}")
+    owned = {}
+    for key, seen in steps.items():
+        owned[key] = {cpu for process in seen for _, mask, _ in process["threads"] for cpu in mask}
+    for key in owned:
+        inside_cpuset(samples.ranks("talk", *key))
+        for other_key in owned:
+            check(key == other_key or not owned[key] & owned[other_key], f"steps share CPUs: {owned}")
+    return str({f"{job}.{step}": sorted(cpus) for (job, step), cpus in owned.items()})

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Job steps under ondeloc with the `talk` program: run one, sample it, and what its traffic says about a placement."""
+import glob
+import json
+import os
+import shutil
+
+from harness import Failed, check, masks, node_of, run, sampled, settled
+
+TALK = "/usr/local/vm/programs/talk"
+OPTIONS = "interval=300ms,max-interval=600ms"
+
+
+def partner(pattern, rank, size):
+    return {"pair": rank ^ 1, "half": (rank + size // 2) % size, "mirror": size - 1 - rank, "ring": (rank + 1) % size}[pattern]
+
+
+class Step:
+    """What one step left: its output, the samples of its ranks, ondeloc's report (None without one)."""
+
+    def __init__(self, done, samples, report, comm):
+        self.out, self.err, self.samples, self.report = done.stdout, done.stderr, samples, report
+        self.series = samples.ranks(comm)
+        self.phases = {}
+        for line in self.out.splitlines():
+            if line.startswith("phase "):
+                _, pattern, edge, time = line.split()
+                self.phases.setdefault(pattern.split(":")[0], {})[edge] = float(time)
+
+    def during(self, pattern):
+        times = self.phases[pattern]
+        return [ranks for ranks in self.series if all(times["begin"] <= p["t"] <= times["end"] for p in ranks.values())]
+
+    def last(self, pattern, count):
+        """The last settled sample of a phase."""
+        good = settled(self.during(pattern), count)
+        check(good, f"no settled sample in phase {pattern}")
+        return good[-1]
+
+
+def step(name, words, program=(), online=OPTIONS, env=None, status=0, comm="talk", timeout=300, period=0.2):
+    """srun WORDS PROGRAM under --ondeloc=online, sampled."""
+    directory = f"/home/user/{name}"
+    shutil.rmtree(directory, ignore_errors=True)
+    os.mkdir(directory)
+    os.chown(directory, 1000, 1000)
+    option = [f"--ondeloc=online,{online},report=report.json"] if online is not None else []
+    with sampled(name, period) as samples:
+        done = run("srun", *option, *words, *program, env=env, cwd=directory, timeout=timeout, status=status)
+    reports = glob.glob(f"{directory}/report.json")
+    report = json.load(open(reports[0])) if reports else None
+    for file in reports:
+        shutil.copy(file, f"/run/results/{name}.report.json")
+    check(report or online is None, f"no report; the step said: {done.stdout[-1500:]} {done.stderr[-1500:]}")
+    return Step(done, samples, report, comm)
+
+
+def remote_share(ranks, pattern):
+    """Share of the pattern's bytes between NUMA nodes, from the masks that the kernel holds; every message has one size."""
+    where = {rank: node_of(process) for rank, process in ranks.items()}
+    check(None not in where.values(), f"a rank's mask spans NUMA nodes: {masks(ranks)}")
+    size = len(where)
+    return sum(where[rank] != where[partner(pattern, rank, size)] for rank in where) / size
+
+
+def predicted(pattern, size, cpuset, algorithm, directory="/run/results"):
+    """What `ondeloc map` says the remote share of that traffic will be inside this cpuset."""
+    matrix = f"{directory}/{pattern}{size}.mat"
+    with open(matrix, "w") as file:
+        for rank in range(size):
+            file.write(" ".join("1000000" if to == partner(pattern, rank, size) else "0" for to in range(size)) + "\n")
+    text = run("ondeloc", "map", "--topology", "host", "--cpuset", ",".join(map(str, sorted(cpuset))), "--matrix", matrix,
+               "--algorithm", algorithm, "--format", "json").stdout
+    try:
+        return json.loads(text)["cost"]["remote_share"]
+    except (ValueError, KeyError) as error:
+        raise Failed(f"ondeloc map --format json: {error!r}: {text[:500]}") from None
+
+
+def moved(series):
+    """Number of ranks that were seen with more than one mask."""
+    return sum(len({masks(ranks)[rank] for ranks in series if rank in ranks}) > 1 for rank in series[-1])

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// talk [--bytes N] [--pause MICROSECONDS] [--memory MIB] PATTERN:COUNT...
+// Every rank sends COUNT messages of N bytes (256 KiB) to its partner of each pattern, one pattern after the other: `pair` rank^1,
+// `half` rank + n/2, `mirror` n - 1 - rank,
+// `ring` rank + 1, `quiet` none. What is sent does not depend on time. An OpenMP team of OMP_NUM_THREADS is
+// started and its threads stay. --memory: touched once, by the main thread, before the first message.
+// Prints "sent RANK PEER BYTES" for each pattern and, where a pattern begins and ends, "phase PATTERN begin|end SECONDS" of
+// CLOCK_MONOTONIC.
+#include <mpi.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+char *kept; // visible outside, so that the compiler does not drop it
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void nap(long microseconds) {
+  struct timespec time = {microseconds / 1000000, microseconds % 1000000 * 1000};
+  nanosleep(&time, NULL);
+}
+
+// Waits without spinning: an emulated CPU that spins takes the host's time from the rank that is waited for.
+static void wait_all(int count, MPI_Request *requests, long pause) {
+  int done = 0;
+  for (MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE); !done;
+       MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE)) {
+    nap(pause);
+  }
+}
+
+static void exchange(char *out, int to, char *in, int from, int bytes, long pause) {
+  MPI_Request requests[2];
+  MPI_Irecv(in, bytes, MPI_BYTE, from, 1, MPI_COMM_WORLD, &requests[0]);
+  MPI_Isend(out, bytes, MPI_BYTE, to, 1, MPI_COMM_WORLD, &requests[1]);
+  wait_all(2, requests, pause);
+}
+
+static void barrier(void) {
+  MPI_Request request;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  wait_all(1, &request, 20000);
+}
+
+static int partner_of(const char *pattern, int rank, int size) {
+  if (strncmp(pattern, "pair", 4) == 0) return rank ^ 1;
+  if (strncmp(pattern, "half", 4) == 0) return (rank + size / 2) % size;
+  if (strncmp(pattern, "mirror", 6) == 0) return size - 1 - rank;
+  if (strncmp(pattern, "ring", 4) == 0) return (rank + 1) % size;
+  return -1;
+}
+
+// Receives from whoever has this rank as partner.
+static int source_of(const char *pattern, int rank, int size) {
+  if (strncmp(pattern, "ring", 4) == 0) return (rank + size - 1) % size;
+  return partner_of(pattern, rank, size);
+}
+
+static void talk(const char *pattern, int bytes, long pause) {
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const long count = strtol(strchr(pattern, ':') + 1, NULL, 10);
+  const int to = partner_of(pattern, rank, size), from = source_of(pattern, rank, size);
+  char *out = malloc((size_t)bytes), *in = malloc((size_t)bytes);
+  memset(out, rank, (size_t)bytes);
+  barrier();
+  if (rank == 0) printf("phase %s begin %.3f\n", pattern, now());
+  fflush(stdout);
+  for (long i = 0; i < count; ++i) {
+    if (to >= 0 && to < size) exchange(out, to, in, from, bytes, pause);
+    nap(pause);
+  }
+  if (to >= 0 && to < size) printf("sent %d %d %lld\n", rank, to, (long long)count * bytes);
+  if (rank == 0) printf("phase %s end %.3f\n", pattern, now());
+  fflush(stdout);
+  free(out);
+  free(in);
+}
+
+int main(int argc, char **argv) {
+  int bytes = 1 << 18, provided;
+  long pause = 20000, memory = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+#pragma omp parallel
+  nap(1000);
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--bytes") == 0 && i + 1 < argc) {
+      bytes = atoi(argv[++i]);
+    } else if (strcmp(argv[i], "--pause") == 0 && i + 1 < argc) {
+      pause = atol(argv[++i]);
+    } else if (strcmp(argv[i], "--memory") == 0 && i + 1 < argc) {
+      memory = atol(argv[++i]) << 20;
+      kept = malloc((size_t)memory);
+      memset(kept, 1, (size_t)memory);
+    } else if (strchr(argv[i], ':')) {
+      talk(argv[i], bytes, pause);
+    }
+  }
+  barrier();
+  MPI_Finalize();
+  return 0;
+}
