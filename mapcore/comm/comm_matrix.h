@@ -46,6 +46,9 @@ class Traffic {
   double total() const {
     return total_;
   }  // sum over unordered pairs = bytes between different ranks
+  // The rows one after another: row i is all_edges()[row_begins()[i]] to [row_begins()[i + 1] - 1].
+  std::span<const std::size_t> row_begins() const { return begin_; }
+  std::span<const Edge> all_edges() const { return edges_; }
   std::size_t pairs() const { return edges_.size() / 2; }
 
  private:

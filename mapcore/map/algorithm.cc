@@ -25,6 +25,7 @@ constexpr auto kFunctions = std::to_array<Function>({
     {"random", map_random},
     {"ondeloc", map_ondeloc},
     {"deloc", map_deloc},
+    {"coordinated", map_coordinated},
 });
 
 // A row without a function does not compile: std::find_if would give end(), which is no constant.

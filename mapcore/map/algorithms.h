@@ -13,5 +13,6 @@ Result<Mapping> map_scatter(const MapRequest& request, std::string_view argument
 Result<Mapping> map_random(const MapRequest& request, std::string_view argument);
 Result<Mapping> map_ondeloc(const MapRequest& request, std::string_view argument);
 Result<Mapping> map_deloc(const MapRequest& request, std::string_view argument);
+Result<Mapping> map_coordinated(const MapRequest& request, std::string_view argument);
 
 }  // namespace ondeloc

@@ -42,6 +42,9 @@ CostModel CostModel::from(const Machine& machine, const CostOverrides& overrides
   CostModel model;
   model.nodes = static_cast<int>(n);
   model.bandwidth_source = overrides.bandwidth ? "option" : from_hwloc ? "hwloc" : "default";
+  model.link_source = overrides.link_bandwidth ? "option"
+                      : from_hwloc             ? "hwloc"
+                                               : "bandwidth of the node / relative distance";
   model.distance_source = overrides.remote_distance   ? "option"
                           : machine.distances.empty() ? "default"
                                                       : "hwloc";
@@ -65,15 +68,9 @@ CostModel CostModel::from(const Machine& machine, const CostOverrides& overrides
   return model;
 }
 
-namespace {
-
-struct Loads {
-  std::vector<double> node;  // M_k
-  std::vector<double> link;  // R_kl, k < l, row-major
-};
-
-Loads add_up(std::size_t n, const SlotSet& slots, const Traffic& traffic, const Mapping& mapping,
-             std::span<const double> off_node) {
+Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
+                   const Mapping& mapping, std::span<const double> off_node) {
+  const auto n = static_cast<std::size_t>(model.nodes);
   auto node_of = [&](int rank) {
     return static_cast<std::size_t>(
         slots[static_cast<std::size_t>(mapping[static_cast<std::size_t>(rank)].value)].node.value);
@@ -93,12 +90,10 @@ Loads add_up(std::size_t n, const SlotSet& slots, const Traffic& traffic, const 
   return loads;
 }
 
-}  // namespace
-
 Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
               const Mapping& mapping, std::span<const double> off_node) {
   const auto n = static_cast<std::size_t>(model.nodes);
-  const Loads loads = add_up(n, slots, traffic, mapping, off_node);
+  const Loads loads = add_up_loads(model, slots, traffic, mapping, off_node);
   Cost cost;
   double sum = 0, most = 0, bandwidth = 0, remote = 0, weighted = 0;
   for (std::size_t k = 0; k < n; ++k) {

@@ -38,6 +38,7 @@ struct CostModel {
   std::vector<double> link;       // X_kl, row-major nodes x nodes, symmetric (the slower direction)
   std::vector<double> penalty;    // d_kl / d_local - 1, row-major nodes x nodes, 0 on the diagonal
   std::string bandwidth_source;   // "hwloc", "default" or "option"
+  std::string link_source;
   std::string distance_source;
 
   static CostModel from(const Machine& machine, const CostOverrides& overrides = {});
@@ -50,6 +51,16 @@ struct Cost {
   std::optional<double> remote_share;  // bytes between nodes / all bytes between different ranks
   double peak_load = 0;  // max M_k / mean M_k over the machine's nodes; 0 without traffic
 };
+
+// The terms that the cost is made of.
+struct Loads {
+  std::vector<double> node;  // M_k, bytes
+  std::vector<double> link;  // R_kl for k < l, bytes, row-major nodes x nodes
+};
+
+// `off_node` as in evaluate. REQUIRES: is_valid(mapping, slots).
+Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
+                   const Mapping& mapping, std::span<const double> off_node = {});
 
 // `off_node` (per rank, bytes in the interval) may be empty. REQUIRES: is_valid(mapping, slots).
 Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traffic,

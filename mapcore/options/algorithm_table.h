@@ -42,6 +42,9 @@ inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
      "Agung et al. 2020, Algorithm 1", check_ondeloc},
     {"deloc", "[:join]", "DeLocMap: pairs that talk at the same time go to different nodes",
      "DeLoc thesis, section 3.3, Algorithm 1", check_deloc},
+    {"coordinated", "", "few bytes between nodes and no node overloaded, both at once",
+     "ondeloc's own: Kernighan and Lin 1970, Fiduccia and Mattheyses 1982, Sanchis 1989",
+     check_no_argument},
 });
 
 // "name" or "name:argument", split at the first ':'.

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/apps/cli.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+
+#include "mapcore/base/text.h"
+#include "mapcore/topology/load.h"
+
+namespace ondeloc::cli {
+
+void add_machine_options(CLI::App& command, MachineOptions& options) {
+  constexpr const char* kGroup = "Machine";
+  command
+      .add_option("-t,--topology", options.topology,
+                  "host, an hwloc XML file, or an hwloc synthetic string such as "
+                  "'numa:2 core:8 pu:2' (default: host)")
+      ->group(kGroup);
+  command
+      .add_option("--cpuset", options.cpuset, "use only these CPUs (OS numbers, such as 2-3,5-6)")
+      ->group(kGroup);
+  command
+      .add_option("--bandwidth", options.overrides.bandwidth,
+                  "memory bandwidth of a NUMA node, bytes/s (default: hwloc's, else 20e9)")
+      ->check(CLI::PositiveNumber)
+      ->group(kGroup);
+  command
+      .add_option("--link-bandwidth", options.overrides.link_bandwidth,
+                  "bandwidth between two NUMA nodes, bytes/s (default: hwloc's, else the "
+                  "node's divided by the relative distance)")
+      ->check(CLI::PositiveNumber)
+      ->group(kGroup);
+  command
+      .add_option("--remote-distance", options.overrides.remote_distance,
+                  "distance between two NUMA nodes, 10 = local (default: hwloc's, else 21)")
+      ->check(CLI::Range(10.0, 1e6))
+      ->group(kGroup);
+}
+
+Result<Place> load_place(const MachineOptions& options) {
+  auto whole = load_machine(options.topology);
+  if (!whole) return std::move(whole).error();
+  Place place{*std::move(whole), {}, {}, {}};
+  place.usable = place.whole.allowed;
+  if (!options.cpuset.empty()) {
+    const auto wanted = CpuSet::parse_list(options.cpuset);
+    if (!wanted) return Error(wanted.error()).within("--cpuset");
+    place.usable &= *wanted;
+  }
+  if (place.usable.empty()) {
+    return Error(fmt::format("--cpuset: none of the CPUs {} is in the topology, whose CPUs are {}",
+                             shorten(options.cpuset), shorten(place.whole.allowed.to_list())));
+  }
+  place.machine = restrict_machine(place.whole, place.usable);
+  place.model = CostModel::from(place.machine, options.overrides);
+  return place;
+}
+
+void add_slot_options(CLI::App& command, SlotOptions& options) {
+  command.add_option("-c,--cpus-per-task", options.cpus_per_task, "CPUs of each rank (default: 1)")
+      ->check(CLI::Range(1, CpuSet::kMaxCpu));
+  command.add_flag("--oversubscribe", options.oversubscribe,
+                   "let ranks share CPUs where there are not enough");
+}
+
+namespace {
+
+Status check_fits(const Place& place, const SlotOptions& options, int ranks) {
+  const int cpus = place.usable.count();
+  if (options.oversubscribe || ranks <= cpus / options.cpus_per_task) return {};
+  return Error(fmt::format(
+      "{} ranks of {} CPU{} each do not fit on {} CPU{}: use --oversubscribe to let them share",
+      ranks, options.cpus_per_task, options.cpus_per_task == 1 ? "" : "s", cpus,
+      cpus == 1 ? "" : "s"));
+}
+
+}  // namespace
+
+Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
+                           const SlotOptions& options, int ranks, const std::string& previous) {
+  if (Status good = check_fits(place, options, ranks); !good) return std::move(good).error();
+  if (previous.empty()) {
+    return Layout{place.machine,
+                  slots_for(place.machine, place.usable, ranks, options.cpus_per_task),
+                  place.model,
+                  {}};
+  }
+  const auto placement = read_placement(previous, place.whole, place.usable, ranks);
+  if (!placement) return placement.error();
+  SlotRequest request{*placement, options.cpus_per_task, place.usable};
+  for (const CpuSet& pus : *placement) request.idle -= pus;
+  auto plan = plan_slots(place.machine, request);
+  if (!plan) return std::move(plan).error();
+  CostModel model = CostModel::from(plan->machine, machine.overrides);
+  return Layout{std::move(plan->machine), std::move(plan->slots), std::move(model),
+                std::move(plan->initial)};
+}
+
+Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
+                                   const Traffic& traffic) {
+  const MapRequest request{layout.machine, layout.slots, traffic, layout.model, layout.previous};
+  const auto begin = std::chrono::steady_clock::now();
+  auto mapping = compute_mapping(spec, request);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (!mapping) return std::move(mapping).error();
+  TimedMapping result{*std::move(mapping), {}, 0, took.count()};
+  result.cost = evaluate(layout.model, layout.slots, traffic, result.mapping);
+  result.migrations = count_migrations(layout.slots, layout.previous, result.mapping);
+  return result;
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  const std::string temporary = fmt::format("{}.tmp{}", path, getpid());
+  {
+    std::ofstream file(temporary, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) return Error::from_errno(shorten(path));
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const Error error = Error::from_errno(shorten(path));
+    std::remove(temporary.c_str());
+    return error;
+  }
+  return {};
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds == 0) return "0 s";
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
+  return fmt::format("{:.4g} s", seconds);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1000;
+  return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
+}
+
+std::string share_text(const std::optional<double>& share) {
+  return share ? fmt::format("{:.4f}", *share) : "-";
+}
+
+}  // namespace ondeloc::cli

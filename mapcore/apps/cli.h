@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the subcommands of `ondeloc` share. Each cmd_*.cc adds one subcommand to the application and
+// leaves its work in `job`, which main runs after parsing. Exit codes: 0 done, 1 the user's error
+// (one sentence on standard error), 2 wrong usage.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "mapcore/map/algorithm.h"
+#include "mapcore/map/mapping_io.h"
+#include "mapcore/map/slots.h"
+
+namespace ondeloc::cli {
+
+// Gives the text for standard output.
+using Job = std::function<Result<std::string>()>;
+
+void add_map(CLI::App& app, Job& job);
+void add_evaluate(CLI::App& app, Job& job);
+void add_compare(CLI::App& app, Job& job);
+void add_replay(CLI::App& app, Job& job);
+void add_algorithms(CLI::App& app, Job& job);
+void add_topology(CLI::App& app, Job& job);
+
+// --topology, --cpuset and the constants of the cost model.
+struct MachineOptions {
+  std::string topology = "host";
+  std::string cpuset;
+  CostOverrides overrides;
+};
+void add_machine_options(CLI::App& command, MachineOptions& options);
+
+struct Place {
+  Machine whole;
+  CpuSet usable;    // allowed PUs, cut to --cpuset
+  Machine machine;  // restricted to `usable`
+  CostModel model;
+};
+Result<Place> load_place(const MachineOptions& options);
+
+// How many ranks on how many CPUs each.
+struct SlotOptions {
+  int cpus_per_task = 1;
+  bool oversubscribe = false;
+};
+void add_slot_options(CLI::App& command, SlotOptions& options);
+
+// The slots that ranks may have, and where `previous` (a file; empty: none) puts them now.
+struct Layout {
+  Machine machine;  // restricted to the PUs of the slots
+  SlotSet slots;
+  CostModel model;
+  Mapping previous;  // empty without a file
+};
+Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
+                           const SlotOptions& options, int ranks, const std::string& previous);
+
+struct TimedMapping {
+  Mapping mapping;
+  Cost cost;
+  int migrations = 0;  // from `previous`, 0 without one
+  double seconds = 0;  // computing took
+};
+Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
+                                   const Traffic& traffic);
+
+// Writes whole files only: a temporary file beside it, then rename.
+Status write_file(const std::string& path, const std::string& text);
+
+// "1.23 ms", "12.3 KB": three digits and a unit, for tables.
+std::string seconds_text(double seconds);
+std::string bytes_text(double bytes);
+std::string share_text(const std::optional<double>& share);  // "-" where there is no traffic
+
+}  // namespace ondeloc::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "mapcore/apps/cli.h"
+#include "mapcore/base/text.h"
+#include "mapcore/comm/matrix_io.h"
+
+namespace ondeloc::cli {
+namespace {
+
+struct CompareOptions {
+  MachineOptions machine;
+  SlotOptions slots;
+  std::string matrix;
+  std::vector<std::string> algorithms;
+  std::string previous;
+  std::string format = "table";
+};
+
+// Every algorithm that needs no argument.
+std::vector<std::string> all_algorithms() {
+  std::vector<std::string> names;
+  for (const AlgorithmInfo& info : algorithms()) {
+    if (info.check("").ok()) names.emplace_back(info.name);
+  }
+  return names;
+}
+
+std::string row_text(const std::string& name, const TimedMapping& result) {
+  const Cost& cost = result.cost;
+  return fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6.3f} {:>5} {:>9}\n",
+                     name.size() > 16 ? name.substr(0, 15) + "+" : name, seconds_text(cost.total),
+                     seconds_text(cost.congestion), seconds_text(cost.locality),
+                     share_text(cost.remote_share), cost.peak_load, result.migrations,
+                     seconds_text(result.seconds));
+}
+
+nlohmann::ordered_json row_json(const std::string& name, const TimedMapping& result) {
+  nlohmann::ordered_json json = {{"algorithm", name},
+                                 {"total", result.cost.total},
+                                 {"congestion", result.cost.congestion},
+                                 {"locality", result.cost.locality},
+                                 {"remote_share", nullptr},
+                                 {"peak_load", result.cost.peak_load},
+                                 {"migrations", result.migrations},
+                                 {"seconds", result.seconds}};
+  if (result.cost.remote_share) json["remote_share"] = *result.cost.remote_share;
+  return json;
+}
+
+Result<std::string> run_compare(const CompareOptions& options) {
+  const auto place = load_place(options.machine);
+  if (!place) return place.error();
+  const auto matrix = read_matrix(options.matrix);
+  if (!matrix) return matrix.error();
+  const auto layout =
+      plan_layout(*place, options.machine, options.slots, matrix->ranks, options.previous);
+  if (!layout) return layout.error();
+  const Traffic traffic(*matrix);
+  std::string text =
+      fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6} {:>5} {:>9}\n", "algorithm", "cost",
+                  "congestion", "locality", "remote", "peak", "moves", "computed");
+  nlohmann::ordered_json rows = nlohmann::json::array();
+  for (const std::string& name :
+       options.algorithms.empty() ? all_algorithms() : options.algorithms) {
+    const auto result = run_algorithm(name, *layout, traffic);
+    if (!result) return result.error();
+    text += row_text(name, *result);
+    rows.push_back(row_json(name, *result));
+  }
+  if (options.format == "json") return rows.dump(2) + "\n";
+  return text +
+         "cost = congestion + locality, predicted; remote: share of bytes between NUMA "
+         "nodes;\npeak: heaviest node / mean; moves: ranks that change their NUMA node\n";
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Job& job) {
+  CLI::App* command = app.add_subcommand("compare", "run several algorithms on one matrix");
+  auto options = std::make_shared<CompareOptions>();
+  add_machine_options(*command, options->machine);
+  add_slot_options(*command, options->slots);
+  command
+      ->add_option("-m,--matrix", options->matrix,
+                   "communication matrix, .mat or CSV; - reads standard input")
+      ->required();
+  command
+      ->add_option("-a,--algorithms", options->algorithms,
+                   "names with commas between (default: all that need no argument)")
+      ->delimiter(',');
+  command->add_option("-p,--previous", options->previous,
+                      "the present mapping, our JSON or a rankfile");
+  command->add_option("-f,--format", options->format, "table or json (default: table)")
+      ->check(CLI::IsMember({"table", "json"}));
+  command->footer(
+      "Example:\n"
+      "  ondeloc compare -t 'numa:4 core:8 pu:1' -m bytes.mat -a packed,ondeloc,coordinated");
+  command->callback([options, &job] { job = [options] { return run_compare(*options); }; });
+}
+
+}  // namespace ondeloc::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of ondeloc: composition and exit codes; the subcommands stand in cmd_*.cc.
+#include <cstdio>
+
+#include "mapcore/apps/cli.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Where MPI ranks should run: compute, compare and inspect mappings.", "ondeloc");
+  app.require_subcommand(1);
+  app.footer(
+      "'ondeloc COMMAND --help' tells more; the manual is ondeloc(1).\n"
+      "Exit status: 0 done, 1 bad input, 2 wrong usage.");
+  ondeloc::cli::Job job;
+  ondeloc::cli::add_map(app, job);
+  ondeloc::cli::add_evaluate(app, job);
+  ondeloc::cli::add_compare(app, job);
+  ondeloc::cli::add_replay(app, job);
+  ondeloc::cli::add_algorithms(app, job);
+  ondeloc::cli::add_topology(app, job);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  const auto text = job();
+  if (!text) {
+    std::fprintf(stderr, "ondeloc: %s\n", text.error().message().c_str());
+    return 1;
+  }
+  if (std::fwrite(text->data(), 1, text->size(), stdout) != text->size() ||
+      std::fflush(stdout) != 0) {
+    std::perror("ondeloc: standard output");
+    return 1;
+  }
+  return 0;
+}

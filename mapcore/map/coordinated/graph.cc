@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/graph.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace ondeloc::coordinated {
+namespace {
+
+bool is_uniform(const std::vector<double>& square, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t l = 0; l < n; ++l) {
+      if (k != l && square[k * n + l] != square[1]) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Target Target::from(const MapRequest& request, std::span<const double> strength) {
+  const CostModel& model = request.model;
+  const auto n = static_cast<std::size_t>(model.nodes);
+  const double bandwidth = std::accumulate(model.bandwidth.begin(), model.bandwidth.end(), 0.0);
+  const double all = std::accumulate(strength.begin(), strength.end(), 0.0);
+  // Two factors: bytes are brought near 1 exactly, by a power of two; bandwidths by their sum.
+  const double unit = all > 0 ? std::exp2(-std::ilogb(all)) : 1;
+  Target target;
+  target.nodes = model.nodes;
+  target.capacity.assign(n, 0);
+  for (const Slot& slot : request.slots)
+    ++target.capacity[static_cast<std::size_t>(slot.node.value)];
+  for (std::size_t k = 0; k < n; ++k) {
+    target.per_byte.push_back(unit * (bandwidth / model.bandwidth[k]));
+    for (std::size_t l = 0; l < n; ++l) {
+      target.link_per_byte.push_back(k == l ? 0 : unit * (bandwidth / model.link[k * n + l]));
+      target.penalty.push_back(unit * model.penalty[k * n + l]);
+    }
+  }
+  target.uniform_penalty = n < 2 || is_uniform(model.penalty, n);
+  target.mean_load = unit * all;
+  return target;
+}
+
+}  // namespace ondeloc::coordinated

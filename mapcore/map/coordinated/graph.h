@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `coordinated` partitions: a weighted graph of ranks (or of groups of ranks, while coarse)
+// and the NUMA nodes that receive them. Thread safety: values and views.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mapcore/comm/comm_matrix.h"
+#include "mapcore/map/algorithm.h"
+
+namespace ondeloc::coordinated {
+
+// Compressed rows: the edges of vertex i are edges[begin[i]] .. edges[begin[i + 1] - 1], each edge
+// in both rows, weights in bytes. A view; the owner outlives it.
+struct Graph {
+  int vertices = 0;
+  std::span<const std::size_t> begin;
+  std::span<const Traffic::Edge> edges;
+  std::span<const double> strength;  // all bytes of the vertex, those inside a group included
+  std::span<const int> size;         // ranks in the vertex
+
+  std::span<const Traffic::Edge> row(int vertex) const {
+    const auto i = static_cast<std::size_t>(vertex);
+    return edges.subspan(begin[i], begin[i + 1] - begin[i]);
+  }
+};
+
+// The cost model with every factor that the inner loops need, in units where the whole traffic is
+// about 1, so that squares neither overflow nor vanish. The unit is a power of two: scaling the
+// matrix by a power of two changes no comparison.
+struct Target {
+  int nodes = 0;
+  std::vector<int> capacity;          // slots per node
+  std::vector<double> per_byte;       // unit / B_k
+  std::vector<double> link_per_byte;  // unit / X_kl, row-major
+  std::vector<double> penalty;        // unit (d_kl / d_local - 1) / sum B, row-major
+  bool uniform_penalty = true;        // one value off the diagonal
+  double mean_load = 0;               // lower bound of the congestion: sum M / sum B, in units
+  static Target from(const MapRequest& request, std::span<const double> strength);
+};
+
+}  // namespace ondeloc::coordinated

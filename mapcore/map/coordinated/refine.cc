@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/refine.h"
+
+#include <algorithm>
+
+namespace ondeloc::coordinated {
+
+Refiner::Refiner(State& state)
+    : state_(state),
+      edge_(static_cast<std::size_t>(state.vertices())),
+      best_part_(static_cast<std::size_t>(state.vertices())) {}
+
+bool Refiner::fits(int first, int second, int to) const {
+  const auto size = state_.graph().size;
+  const int grows = size[static_cast<std::size_t>(first)] -
+                    (second >= 0 ? size[static_cast<std::size_t>(second)] : 0);
+  if (grows == 0) return true;
+  return grows > 0 ? state_.room(to) >= grows : state_.room(state_.part(first)) >= -grows;
+}
+
+void Refiner::consider_move(int vertex, int to, Choice& best) {
+  if (!fits(vertex, -1, to)) return;
+  const double change = state_.locality_change(vertex, state_.part(vertex), to);
+  const Value value = state_.value_after(vertex, -1, to, 0, change);
+  if (is_better(value, best.value)) best = {value, -1, to};
+}
+
+// The loop that everything else is about: one node's vertices as partners of one vertex. A bound
+// without links and without the edge between the two turns nearly all of them down.
+void Refiner::consider_swaps(int vertex, int to, Choice& best) {
+  const int from = state_.part(vertex);
+  const Target& target = state_.target();
+  const double strength = state_.graph().strength[static_cast<std::size_t>(vertex)];
+  const double per_a = target.per_byte[static_cast<std::size_t>(from)];
+  const double per_b = target.per_byte[static_cast<std::size_t>(to)];
+  const double others = state_.largest_load_without(from, to);
+  const double base = state_.locality() + state_.locality_change(vertex, from, to);
+  const double double_penalty =
+      2 * target.penalty[static_cast<std::size_t>(from * state_.nodes() + to)];
+  const double load_a = state_.load(from) - strength, load_b = state_.load(to) + strength;
+  const double* strengths = state_.graph().strength.data();
+  double limit = best.value.cost + kSame * best.value.cost;
+  for (const int other : state_.members(to)) {
+    const double moved = strengths[other];
+    const double back = state_.locality_change(other, to, from);
+    const double node = std::max({others, (load_a + moved) * per_a, (load_b - moved) * per_b});
+    if (node + base + back > limit) continue;
+    const double edge = edge_[static_cast<std::size_t>(other)];
+    const double locality = base + back + double_penalty * edge;
+    if (node + locality > limit || !fits(vertex, other, to)) continue;
+    const Value value = state_.value_after(vertex, other, to, edge, locality - state_.locality());
+    if (!is_better(value, best.value)) continue;
+    best = {value, other, to};
+    limit = value.cost + kSame * value.cost;
+  }
+}
+
+Refiner::Choice Refiner::best_of(int vertex) {
+  Choice best{state_.value(), -1, -1};
+  const int from = state_.part(vertex);
+  for (const Traffic::Edge& edge : state_.graph().row(vertex))
+    edge_[static_cast<std::size_t>(edge.peer)] = edge.bytes;
+  for (int to = 0; to < state_.nodes(); ++to) {
+    if (to == from) continue;
+    consider_move(vertex, to, best);
+    consider_swaps(vertex, to, best);
+  }
+  for (const Traffic::Edge& edge : state_.graph().row(vertex))
+    edge_[static_cast<std::size_t>(edge.peer)] = 0;
+  work_ -= state_.vertices() + static_cast<std::int64_t>(state_.graph().row(vertex).size());
+  return best;
+}
+
+void Refiner::apply(int vertex, const Choice& choice) {
+  if (choice.second >= 0) {
+    state_.swap(vertex, choice.second);
+  } else {
+    state_.move(vertex, choice.to);
+  }
+  work_ -= static_cast<std::int64_t>(state_.graph().row(vertex).size()) + 2 * state_.nodes();
+}
+
+bool Refiner::descend(int first) {
+  const int n = state_.vertices();
+  int quiet = 0;
+  for (int vertex = first; quiet < n; vertex = vertex + 1 < n ? vertex + 1 : 0) {
+    if (work_ <= 0) return false;
+    const Choice choice = best_of(vertex);
+    if (choice.to < 0) {
+      ++quiet;
+      continue;
+    }
+    apply(vertex, choice);
+    quiet = 0;
+  }
+  return true;
+}
+
+bool Refiner::is_local_optimum() {
+  for (int vertex = 0; vertex < state_.vertices(); ++vertex) {
+    if (best_of(vertex).to >= 0) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// xorshift64*: S. Vigna, ACM Trans. Math. Softw. 42(4), 2016.
+std::uint64_t next_random(std::uint64_t& state) {
+  state ^= state >> 12;
+  state ^= state << 25;
+  state ^= state >> 27;
+  return state * 0x2545F4914F6CDD1DULL;
+}
+
+int below(std::uint64_t& state, int n) {
+  return static_cast<int>((next_random(state) >> 33) % static_cast<std::uint64_t>(n));
+}
+
+}  // namespace
+
+void Refiner::kick(std::uint64_t& random) {
+  const int n = state_.vertices();
+  for (int turn = 2 + below(random, 2); turn > 0; --turn) {
+    const int first = below(random, n), second = below(random, n);
+    if (state_.part(first) == state_.part(second)) continue;
+    if (state_.graph().size[static_cast<std::size_t>(first)] ==
+        state_.graph().size[static_cast<std::size_t>(second)])
+      state_.swap(first, second);
+  }
+}
+
+void Refiner::iterate(std::uint64_t seed) {
+  std::uint64_t random = seed * 2654435769U + 88172645463325252U;
+  Value best = state_.value();
+  std::copy(state_.part().begin(), state_.part().end(), best_part_.begin());
+  while (work_ > 0) {
+    kick(random);
+    descend(below(random, state_.vertices()));
+    if (is_better(best, state_.value())) {
+      state_.reset(best_part_);
+    } else {
+      best = state_.value();
+      std::copy(state_.part().begin(), state_.part().end(), best_part_.begin());
+    }
+  }
+  if (is_better(best, state_.value())) state_.reset(best_part_);
+}
+
+}  // namespace ondeloc::coordinated

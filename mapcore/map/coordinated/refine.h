@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Local search on a State: moves and swaps of single vertices, the best of each vertex's
+// neighbourhood taken at once (B. W. Kernighan and S. Lin, Bell Syst. Tech. J. 49(2), 1970, for the
+// swaps; C. M. Fiduccia and R. M. Mattheyses, DAC 1982, for moves and the gain table), and iterated
+// local search round it (H. R. Lourenco, O. C. Martin, T. Stuetzle, Handbook of Metaheuristics,
+// 2003). Work is counted, not timed: the same request takes the same steps everywhere.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mapcore/map/coordinated/state.h"
+
+namespace ondeloc::coordinated {
+
+class Refiner {
+ public:
+  explicit Refiner(State& state);
+
+  // Until no move and no swap makes the value better, or the work is used up. True when a local
+  // optimum was reached.
+  bool descend(int first = 0);
+
+  // True when no single move or swap makes the value better. Stops at the first that does.
+  bool is_local_optimum();
+
+  // Perturbs and descends again and again, keeping the best, until the work is used up.
+  void iterate(std::uint64_t seed);
+
+  // One unit is about one candidate looked at.
+  void allow(std::int64_t work) { work_ = work; }
+  std::int64_t work_left() const { return work_; }
+
+ private:
+  struct Choice {
+    Value value;
+    int second = -1;
+    int to = -1;
+  };
+  Choice best_of(int vertex);
+  void consider_move(int vertex, int to, Choice& best);
+  void consider_swaps(int vertex, int to, Choice& best);
+  void apply(int vertex, const Choice& choice);
+  void kick(std::uint64_t& random);
+  bool fits(int first, int second, int to) const;
+
+  State& state_;
+  std::int64_t work_ = 0;
+  std::vector<double> edge_;  // bytes between the vertex in hand and every other
+  std::vector<int> best_part_;
+};
+
+}  // namespace ondeloc::coordinated

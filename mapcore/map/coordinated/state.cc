@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/state.h"
+
+#include <algorithm>
+
+namespace ondeloc::coordinated {
+
+State::State(const Graph& graph, const Target& target)
+    : graph_(graph), target_(target), nodes_(target.nodes) {
+  const auto n = static_cast<std::size_t>(graph.vertices), k = static_cast<std::size_t>(nodes_);
+  part_.resize(n);
+  place_.resize(n);
+  first_member_.resize(k);
+  member_count_.resize(k);
+  used_.resize(k);
+  load_.resize(k);
+  link_.resize(k * k);
+  bytes_to_.resize(n * k);
+  std::size_t places = 0;
+  for (std::size_t node = 0; node < k; ++node) {
+    first_member_[node] = places;
+    places += static_cast<std::size_t>(target.capacity[node]);
+  }
+  members_.resize(places);
+}
+
+void State::reset(std::span<const int> part) {
+  std::fill(member_count_.begin(), member_count_.end(), 0);
+  std::fill(used_.begin(), used_.end(), 0);
+  std::fill(load_.begin(), load_.end(), 0);
+  std::fill(link_.begin(), link_.end(), 0);
+  std::fill(bytes_to_.begin(), bytes_to_.end(), 0);
+  std::copy(part.begin(), part.end(), part_.begin());
+  for (int i = 0; i < vertices(); ++i) {
+    const auto v = static_cast<std::size_t>(i), k = static_cast<std::size_t>(part_[v]);
+    place_[v] = static_cast<int>(member_count_[k]);
+    members_[first_member_[k] + member_count_[k]++] = i;
+    used_[k] += graph_.size[v];
+    load_[k] += graph_.strength[v];
+    double* bytes = &bytes_to_[index(i, 0)];
+    for (const Traffic::Edge& edge : graph_.row(i))
+      bytes[part_[static_cast<std::size_t>(edge.peer)]] += edge.bytes;
+    double* row = &link_[k * static_cast<std::size_t>(nodes_)];
+    for (int l = 0; l < nodes_; ++l) row[l] += bytes[l];
+  }
+  refresh();
+}
+
+void State::refresh() {
+  heaviest_[0] = heaviest_[1] = heaviest_[2] = -1;
+  double top[3] = {-1, -1, -1};
+  value_ = {};
+  largest_link_ = 0;
+  locality_ = 0;
+  for (int k = 0; k < nodes_; ++k) {
+    const double load =
+        load_[static_cast<std::size_t>(k)] * target_.per_byte[static_cast<std::size_t>(k)];
+    value_.squares += load * load;
+    int rank = load > top[0] ? 0 : load > top[1] ? 1 : load > top[2] ? 2 : 3;
+    for (int r = 2; r > rank; --r) top[r] = top[r - 1], heaviest_[r] = heaviest_[r - 1];
+    if (rank < 3) top[rank] = load, heaviest_[rank] = k;
+    for (int l = k + 1; l < nodes_; ++l) {
+      const std::size_t at = index(k, l);
+      value_.remote += link_[at];
+      locality_ += link_[at] * target_.penalty[at];
+      largest_link_ = std::max(largest_link_, link_[at] * target_.link_per_byte[at]);
+    }
+  }
+  value_.cost = std::max(top[0], largest_link_) + locality_;
+}
+
+void State::shift_bytes(int vertex, int from, int to) {
+  const auto v = static_cast<std::size_t>(vertex);
+  const double* bytes = &bytes_to_[index(vertex, 0)];
+  // What it exchanges with its old node now crosses, what with its new node no longer does.
+  const double between = link_[index(from, to)] + bytes[from] - bytes[to];
+  for (int k = 0; k < nodes_; ++k) {
+    if (bytes[k] == 0) continue;
+    link_[index(k, from)] = link_[index(from, k)] -= bytes[k];
+    link_[index(k, to)] = link_[index(to, k)] += bytes[k];
+  }
+  link_[index(from, to)] = link_[index(to, from)] = between;
+  for (const Traffic::Edge& edge : graph_.row(vertex)) {
+    double* peer = &bytes_to_[index(edge.peer, 0)];
+    peer[from] -= edge.bytes;
+    peer[to] += edge.bytes;
+  }
+  load_[static_cast<std::size_t>(from)] -= graph_.strength[v];
+  load_[static_cast<std::size_t>(to)] += graph_.strength[v];
+  used_[static_cast<std::size_t>(from)] -= graph_.size[v];
+  used_[static_cast<std::size_t>(to)] += graph_.size[v];
+  part_[v] = to;
+}
+
+void State::move(int vertex, int node) {
+  const auto v = static_cast<std::size_t>(vertex);
+  const auto a = static_cast<std::size_t>(part_[v]), b = static_cast<std::size_t>(node);
+  shift_bytes(vertex, part_[v], node);
+  const int last = members_[first_member_[a] + --member_count_[a]];
+  members_[first_member_[a] + static_cast<std::size_t>(place_[v])] = last;
+  place_[static_cast<std::size_t>(last)] = place_[v];
+  place_[v] = static_cast<int>(member_count_[b]);
+  members_[first_member_[b] + member_count_[b]++] = vertex;
+  refresh();
+}
+
+void State::swap(int first, int second) {
+  const auto i = static_cast<std::size_t>(first), j = static_cast<std::size_t>(second);
+  const int a = part_[i], b = part_[j];
+  shift_bytes(first, a, b);
+  shift_bytes(second, b, a);
+  members_[first_member_[static_cast<std::size_t>(a)] + static_cast<std::size_t>(place_[i])] =
+      second;
+  members_[first_member_[static_cast<std::size_t>(b)] + static_cast<std::size_t>(place_[j])] =
+      first;
+  std::swap(place_[i], place_[j]);
+  refresh();
+}
+
+// The largest R_kl/X_kl after the move; links that no one needs to know (all below `floor`) may be
+// left out.
+double State::links_after(int first, int second, int from, int to, double edge,
+                          double floor) const {
+  const double* out = bytes_to(first);
+  const double* in = second >= 0 ? bytes_to(second) : nullptr;
+  double most = 0, between = link_[index(from, to)] + out[from] - out[to];
+  if (in != nullptr) between += in[to] - in[from] + 2 * edge;
+  most = between * target_.link_per_byte[index(from, to)];
+  for (int k = 0; k < nodes_; ++k) {
+    if (k == from || k == to) continue;
+    const double change = in != nullptr ? out[k] - in[k] : out[k];
+    most = std::max({most, (link_[index(from, k)] - change) * target_.link_per_byte[index(from, k)],
+                     (link_[index(to, k)] + change) * target_.link_per_byte[index(to, k)]});
+  }
+  if (largest_link_ <= std::max(most, floor)) return most;
+  for (int k = 0; k < nodes_; ++k) {
+    if (k == from || k == to) continue;
+    for (int l = k + 1; l < nodes_; ++l) {
+      if (l == from || l == to) continue;
+      most = std::max(most, link_[index(k, l)] * target_.link_per_byte[index(k, l)]);
+    }
+  }
+  return most;
+}
+
+Value State::value_after(int first, int second, int to, double edge, double known_locality) const {
+  const int from = part(first);
+  const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
+  const double moved = graph_.strength[static_cast<std::size_t>(first)] -
+                       (second >= 0 ? graph_.strength[static_cast<std::size_t>(second)] : 0);
+  const double old_a = load_[a] * target_.per_byte[a], old_b = load_[b] * target_.per_byte[b];
+  const double new_a = (load_[a] - moved) * target_.per_byte[a];
+  const double new_b = (load_[b] + moved) * target_.per_byte[b];
+  const double node = std::max({largest_load_without(from, to), new_a, new_b});
+  Value value;
+  value.cost =
+      std::max(node, links_after(first, second, from, to, edge, node)) + locality_ + known_locality;
+  value.squares = value_.squares - old_a * old_a - old_b * old_b + new_a * new_a + new_b * new_b;
+  const double* out = bytes_to(first);
+  value.remote = value_.remote + out[from] - out[to];
+  if (second >= 0) value.remote += bytes_to(second)[to] - bytes_to(second)[from] + 2 * edge;
+  return value;
+}
+
+}  // namespace ondeloc::coordinated

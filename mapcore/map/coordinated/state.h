@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A partition of a graph over the nodes with everything kept incrementally that a move changes:
+// node loads M, link loads R, and for every vertex the bytes it exchanges with each node (the gain
+// table of C. M. Fiduccia and R. M. Mattheyses, "A linear-time heuristic for improving network
+// partitions", DAC 1982, extended to k parts as in L. A. Sanchis, IEEE Trans. Comput. 38(1), 1989).
+// One move costs the degree of the vertex plus the number of nodes squared; nothing is allocated
+// after reset(). Thread safety: none; one state per call.
+#pragma once
+
+#include <vector>
+
+#include "mapcore/map/coordinated/graph.h"
+
+namespace ondeloc::coordinated {
+
+// What two partitions are compared by, in this order, in units of Target: the predicted cost; then,
+// because its maximum has plateaus, the sum of squared loads; then the bytes between nodes.
+struct Value {
+  double cost = 0;
+  double squares = 0;
+  double remote = 0;
+};
+
+// Sums of the same numbers in another order differ in the last bits: that is no difference.
+inline constexpr double kSame = 1e-11;
+inline bool is_less(double a, double b) { return a < b - kSame * b; }
+inline bool is_better(const Value& a, const Value& b) {
+  if (is_less(a.cost, b.cost)) return true;
+  if (is_less(b.cost, a.cost)) return false;
+  if (is_less(a.squares, b.squares)) return true;
+  if (is_less(b.squares, a.squares)) return false;
+  return is_less(a.remote, b.remote);
+}
+
+class State {
+ public:
+  State(const Graph& graph, const Target& target);
+  // REQUIRES: part[i] in range, no node above its capacity.
+  void reset(std::span<const int> part);
+
+  int vertices() const { return graph_.vertices; }
+  int nodes() const { return nodes_; }
+  const Graph& graph() const { return graph_; }
+  const Target& target() const { return target_; }
+  const Value& value() const { return value_; }
+  std::span<const int> part() const { return part_; }
+  int part(int vertex) const { return part_[static_cast<std::size_t>(vertex)]; }
+  std::span<const int> members(int node) const {
+    const auto k = static_cast<std::size_t>(node);
+    return std::span(members_).subspan(first_member_[k], member_count_[k]);
+  }
+  int room(int node) const {
+    return target_.capacity[static_cast<std::size_t>(node)] - used_[static_cast<std::size_t>(node)];
+  }
+  double load(int node) const { return load_[static_cast<std::size_t>(node)]; }
+  // Bytes between the vertex and all vertices on each node; nodes() numbers.
+  const double* bytes_to(int vertex) const { return &bytes_to_[index(vertex, 0)]; }
+  double link(int k, int l) const { return link_[index(k, l)]; }
+
+  // REQUIRES: the vertex fits, or the two fit in each other's place.
+  void move(int vertex, int node);
+  void swap(int first, int second);
+
+  // The value after moving `first` to the node `to`, and `second` (if >= 0) from there back to the
+  // node of `first`; `edge` = bytes between the two. Nothing changes. `known_locality`: change of
+  // the locality term, from locality_change().
+  Value value_after(int first, int second, int to, double edge, double known_locality) const;
+  // Change of the locality term when the vertex alone moves.
+  double locality_change(int vertex, int from, int to) const {
+    const double* bytes = bytes_to(vertex);
+    const double* penalty = target_.penalty.data();
+    if (target_.uniform_penalty) return penalty[nodes_ > 1 ? 1 : 0] * (bytes[from] - bytes[to]);
+    const double* here =
+        penalty + static_cast<std::size_t>(from) * static_cast<std::size_t>(nodes_);
+    const double* there = penalty + static_cast<std::size_t>(to) * static_cast<std::size_t>(nodes_);
+    double change = 0;
+    for (int k = 0; k < nodes_; ++k) change += bytes[k] * (there[k] - here[k]);
+    return change;
+  }
+  double locality() const { return locality_; }
+  // The largest M_k/B_k over the nodes but these two.
+  double largest_load_without(int a, int b) const {
+    for (const int k : heaviest_) {
+      if (k >= 0 && k != a && k != b) {
+        return load_[static_cast<std::size_t>(k)] * target_.per_byte[static_cast<std::size_t>(k)];
+      }
+    }
+    return 0;
+  }
+  int heaviest() const { return heaviest_[0]; }
+
+ private:
+  std::size_t index(int row, int column) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(nodes_) +
+           static_cast<std::size_t>(column);
+  }
+  void shift_bytes(int vertex, int from, int to);
+  void refresh();  // value_, heaviest_, locality_ from load_ and link_
+  double links_after(int first, int second, int from, int to, double edge, double floor) const;
+
+  const Graph& graph_;
+  const Target& target_;
+  int nodes_;
+  std::vector<int> part_, place_;  // place_: position among the members of its node
+  std::vector<int> members_;
+  std::vector<std::size_t> first_member_, member_count_;
+  std::vector<int> used_;
+  std::vector<double> load_, link_, bytes_to_;
+  int heaviest_[3] = {-1, -1, -1};
+  double largest_link_ = 0;
+  double locality_ = 0;
+  Value value_;
+};
+
+}  // namespace ondeloc::coordinated

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/mapping_io.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include "mapcore/base/read_file.h"
+#include "mapcore/base/text.h"
+#include "mapcore/comm/matrix_io.h"
+#include "mapcore/rankfile/rankfile.h"
+
+namespace ondeloc {
+
+using Json = nlohmann::ordered_json;
+
+Placement placement_of(const SlotSet& slots, const Mapping& mapping) {
+  Placement placement;
+  for (const SlotIndex slot : mapping)
+    placement.push_back(slots[static_cast<std::size_t>(slot.value)].pus);
+  return placement;
+}
+
+namespace {
+
+// A whole number of the document in [0, limit), or nothing.
+std::optional<int> index_in(const Json& value, int limit) {
+  if (!value.is_number_unsigned() && !value.is_number_integer()) return std::nullopt;
+  const auto number = value.get<std::int64_t>();
+  if (number < 0 || number >= limit) return std::nullopt;
+  return static_cast<int>(number);
+}
+
+Status add_rank(const Json& entry, Placement& placement) {
+  if (!entry.is_object() || !entry.contains("rank") || !entry.contains("pus"))
+    return Error(R"(an entry of "ranks" needs "rank" and "pus")");
+  const auto rank = index_in(entry["rank"], kMaxMatrixRanks);
+  if (!rank) return Error(fmt::format("rank {} is out of range", shorten(entry["rank"].dump())));
+  const auto at = static_cast<std::size_t>(*rank);
+  if (placement.size() <= at) placement.resize(at + 1);
+  if (!placement[at].empty()) return Error(fmt::format("rank {} stands there twice", *rank));
+  if (!entry["pus"].is_array() || entry["pus"].empty())
+    return Error(fmt::format("rank {}: \"pus\" is no list of CPU numbers", *rank));
+  for (const Json& pu : entry["pus"]) {
+    const auto os = index_in(pu, CpuSet::kMaxCpu);
+    if (!os) {
+      return Error(fmt::format("rank {}: '{}' is not a CPU number", *rank, shorten(pu.dump())));
+    }
+    placement[at].set(PuOs(*os));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Placement> parse_mapping_json(std::string_view text, std::string_view name) {
+  const Json document = Json::parse(text, nullptr, false);
+  if (document.is_discarded()) return Error(fmt::format("mapping '{}': not valid JSON", name));
+  if (!document.is_object() || !document.contains("ranks") || !document["ranks"].is_array())
+    return Error(fmt::format("mapping '{}': no list \"ranks\" in it", name));
+  Placement placement;
+  for (const Json& entry : document["ranks"]) {
+    if (Status added = add_rank(entry, placement); !added)
+      return std::move(added).error().within(fmt::format("mapping '{}'", name));
+  }
+  return placement;
+}
+
+namespace {
+
+Result<Placement> resolve_rankfile(const std::string& text, const std::string& name,
+                                   const Machine& machine, const CpuSet& usable) {
+  const auto file = parse_rankfile(text, name);
+  if (!file) return file.error();
+  Placement placement;
+  for (const auto& [rank, entry] : file->entries) {
+    if (rank.value >= kMaxMatrixRanks) continue;
+    auto pus = resolve_slots(entry, machine, usable, false);
+    if (!pus) return std::move(pus).error().within(fmt::format("rankfile '{}'", name));
+    const auto at = static_cast<std::size_t>(rank.value);
+    if (placement.size() <= at) placement.resize(at + 1);
+    placement[at] = *std::move(pus);
+  }
+  return placement;
+}
+
+Status check_placement(const Placement& placement, const CpuSet& usable, int ranks) {
+  if (placement.size() > static_cast<std::size_t>(ranks)) {
+    return Error(fmt::format("it places rank {}, the matrix has {} ranks (0 to {})",
+                             placement.size() - 1, ranks, ranks - 1));
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (at >= placement.size() || placement[at].empty())
+      return Error(fmt::format("rank {} has no place in it", rank));
+    if (!placement[at].is_subset_of(usable)) {
+      return Error(fmt::format("rank {} is on CPUs {}, outside {}", rank,
+                               shorten(placement[at].to_list()), shorten(usable.to_list())));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Placement> read_placement(const std::string& path, const Machine& machine,
+                                 const CpuSet& usable, int ranks) {
+  const auto text = read_file(path, kMaxMappingBytes);
+  if (!text) return text.error();
+  const std::string name = name_of_input(path);
+  const bool is_json = trim_blanks(*text).starts_with('{');
+  auto placement =
+      is_json ? parse_mapping_json(*text, name) : resolve_rankfile(*text, name, machine, usable);
+  if (!placement) return placement;
+  if (Status good = check_placement(*placement, usable, ranks); !good)
+    return std::move(good).error().within(fmt::format("mapping '{}'", name));
+  return placement;
+}
+
+namespace {
+
+int numa_os(const Machine& machine, const CpuSet& pus) {
+  return machine.nodes[static_cast<std::size_t>(make_slot(machine, pus).node.value)].os;
+}
+
+}  // namespace
+
+std::string to_json(const Machine& machine, const Placement& placement,
+                    const MappingReport& report) {
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < placement.size(); ++rank) {
+    Json pus = Json::array();
+    for (const PuOs pu : placement[rank].to_vector()) pus.push_back(pu.value);
+    ranks.push_back({{"rank", rank}, {"numa", numa_os(machine, placement[rank])}, {"pus", pus}});
+  }
+  const Cost& cost = report.cost;
+  Json document = {{"algorithm", report.algorithm},
+                   {"ranks", ranks},
+                   {"cost",
+                    {{"total", cost.total},
+                     {"congestion", cost.congestion},
+                     {"locality", cost.locality},
+                     {"remote_share", nullptr},
+                     {"peak_load", cost.peak_load},
+                     {"migrations", report.migrations}}},
+                   {"seconds", report.seconds}};
+  if (cost.remote_share) document["cost"]["remote_share"] = *cost.remote_share;
+  return document.dump(2) + "\n";
+}
+
+std::string to_table(const Machine& machine, const Placement& placement,
+                     const MappingReport& report) {
+  std::string text = fmt::format("rank  NUMA node  CPUs\n");
+  for (std::size_t rank = 0; rank < placement.size(); ++rank) {
+    const int os = numa_os(machine, placement[rank]);
+    text += fmt::format("{:>4}  {:>9}  {}\n", rank, os < 0 ? "-" : std::to_string(os),
+                        placement[rank].to_list());
+  }
+  text += fmt::format(
+      "\nalgorithm {}, computed in {:.3f} ms\npredicted cost {:.6g} s "
+      "(congestion {:.6g} s + locality {:.6g} s)\n",
+      report.algorithm, report.seconds * 1e3, report.cost.total, report.cost.congestion,
+      report.cost.locality);
+  text += fmt::format("remote share {}, peak load {:.3f}, migrations {}\n",
+                      report.cost.remote_share ? fmt::format("{:.4f}", *report.cost.remote_share)
+                                               : std::string("-"),
+                      report.cost.peak_load, report.migrations);
+  return text;
+}
+
+namespace {
+
+struct Core {
+  int number = 0;  // counted over the whole machine in logical order, as mpirun does
+  CpuSet pus;
+};
+
+// Cores in logical order; single PUs where the machine has no cores.
+std::vector<Core> cores_of(const Machine& machine) {
+  std::vector<Core> cores;
+  const bool has_cores = !machine.pus.empty() && machine.pus.front().at(Level::kCore) >= 0;
+  int last = -1;
+  for (const Pu& pu : machine.pus) {
+    const int object = has_cores ? pu.at(Level::kCore) : pu.logical.value;
+    if (cores.empty() || object != last) cores.push_back({static_cast<int>(cores.size()), {}});
+    last = object;
+    cores.back().pus.set(pu.os);
+  }
+  return cores;
+}
+
+Result<std::string> core_list(const std::vector<Core>& cores, const CpuSet& usable,
+                              const CpuSet& pus) {
+  CpuSet numbers, covered;
+  for (const Core& core : cores) {
+    if (!core.pus.intersects(pus)) continue;
+    numbers.set(PuOs(core.number));
+    covered |= core.pus & usable;
+  }
+  if (!(covered == pus)) {
+    return Error(
+        fmt::format("CPUs {} are not whole cores, and a rankfile cannot name hardware "
+                    "threads: use --format cpu-bind or json",
+                    shorten(pus.to_list())));
+  }
+  constexpr std::size_t kMostOfMpirun = 63;
+  std::string list = numbers.to_list();
+  if (list.size() > kMostOfMpirun)
+    return Error(
+        fmt::format("the core list is longer than the {} characters that mpirun keeps: "
+                    "use --format cpu-bind or json",
+                    kMostOfMpirun));
+  return list;
+}
+
+}  // namespace
+
+Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
+                                const Placement& placement) {
+  const std::vector<Core> cores = cores_of(whole);
+  std::string text;
+  for (std::size_t rank = 0; rank < placement.size(); ++rank) {
+    auto list = core_list(cores, usable, placement[rank]);
+    if (!list) return std::move(list).error().within(fmt::format("rankfile: rank {}", rank));
+    text += fmt::format("rank {}=+n0 slot={}\n", rank, *list);
+  }
+  return text;
+}
+
+namespace {
+
+std::string hex_mask(const CpuSet& pus) {
+  const auto words = pus.words();
+  std::string mask = "0x";
+  for (std::size_t w = words.size(); w-- > 0;)
+    mask +=
+        w + 1 == words.size() ? fmt::format("{:x}", words[w]) : fmt::format("{:016x}", words[w]);
+  return mask;
+}
+
+}  // namespace
+
+std::string to_cpu_bind(const Placement& placement) {
+  const bool single = std::all_of(placement.begin(), placement.end(),
+                                  [](const CpuSet& pus) { return pus.count() == 1; });
+  std::string text = single ? "map_cpu:" : "mask_cpu:";
+  for (std::size_t rank = 0; rank < placement.size(); ++rank) {
+    if (rank > 0) text += ',';
+    text += single ? std::to_string(placement[rank].first()) : hex_mask(placement[rank]);
+  }
+  return text + "\n";
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mappings as text: JSON (ours), Open MPI rankfiles, srun's --cpu-bind lists, a table for people;
+// and reading the first two back. A placement is what a file can say: the PUs of every rank.
+// Thread safety: pure functions but read_placement, which reads a file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/map/cost.h"
+
+namespace ondeloc {
+
+// placement[rank] = PUs by OS index; empty where a rankfile leaves the rank out.
+using Placement = std::vector<CpuSet>;
+
+Placement placement_of(const SlotSet& slots, const Mapping& mapping);
+
+inline constexpr std::size_t kMaxMappingBytes = 64u << 20;
+
+// The JSON that to_json writes; only "ranks" is looked at. Errors: not JSON, a rank twice, missing
+// or out of range, no PU, a PU that is no number.
+Result<Placement> parse_mapping_json(std::string_view text, std::string_view name);
+
+// A file of either kind, told apart by its first character ('{' = JSON), "-" for standard input.
+// Every rank of 0 .. ranks - 1 must have a place, on PUs in `usable`.
+Result<Placement> read_placement(const std::string& path, const Machine& machine,
+                                 const CpuSet& usable, int ranks);
+
+struct MappingReport {
+  std::string algorithm;
+  Cost cost;
+  int migrations = 0;
+  double seconds = 0;  // computing the mapping took
+};
+
+// {"algorithm","ranks":[{"rank","numa","pus"}],"cost":{...},"seconds"}; numa = OS index, -1 where
+// the PUs belong to no NUMA node.
+std::string to_json(const Machine& machine, const Placement& placement,
+                    const MappingReport& report);
+std::string to_table(const Machine& machine, const Placement& placement,
+                     const MappingReport& report);
+
+// "rank R=+n0 slot=CORES", logical core numbers of the whole machine, as mpirun and
+// --ondeloc=static: read them; single PUs where the machine has no cores. Errors: a slot that is
+// not whole cores (threads cannot be written in a rankfile), or a list above the 63 characters that
+// mpirun keeps.
+Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
+                                const Placement& placement);
+
+// "map_cpu:0,2" where every slot is one PU, else "mask_cpu:0x3,0xc": an argument of srun
+// --cpu-bind.
+std::string to_cpu_bind(const Placement& placement);
+
+}  // namespace ondeloc

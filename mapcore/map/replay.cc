@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/replay.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mapcore/map/algorithm.h"
+#include "mapcore/map/decide.h"
+#include "mapcore/mapper/interval.h"
+
+namespace ondeloc {
+namespace {
+
+CommMatrix add(const CommMatrix& a, const CommMatrix& b) {
+  std::vector<MatrixEntry> entries = a.entries;
+  entries.insert(entries.end(), b.entries.begin(), b.entries.end());
+  return CommMatrix::from_entries(std::max(a.ranks, b.ranks), std::move(entries));
+}
+
+std::uint32_t to_ms(double seconds) {
+  return static_cast<std::uint32_t>(std::clamp(seconds * 1000, 1.0, 4e9));
+}
+
+class Loop {
+ public:
+  Loop(const ReplayPlace& place, const ReplayOptions& options)
+      : place_(place),
+        options_(options),
+        interval_(to_ms(options.seconds), to_ms(std::max(options.seconds, options.max_seconds)),
+                  options.slope),
+        mapping_(place.start) {}
+
+  Status step(const CommMatrix& matrix) {
+    const Traffic traffic(matrix);
+    ReplayStep step;
+    step.interval = static_cast<int>(replay_.steps.size());
+    step.bytes = traffic.total();
+    step.now = evaluate(place_.model, place_.slots, traffic, mapping_);
+    replay_.cost += step.now.total;
+    replay_.start_cost += evaluate(place_.model, place_.slots, traffic, place_.start).total;
+    seen_ = add(seen_, matrix);
+    seen_seconds_ += options_.seconds;
+    // Half an interval of grace: rounding to milliseconds must not skip a look.
+    if ((seen_seconds_ + options_.seconds / 2) * 1000 >= interval_.milliseconds()) {
+      if (Status looked = look(step); !looked) return looked;
+    }
+    replay_.steps.push_back(step);
+    return {};
+  }
+
+  Replay take() {
+    replay_.last = std::move(mapping_);
+    return std::move(replay_);
+  }
+
+ private:
+  Status look(ReplayStep& step) {
+    const Traffic traffic(seen_);
+    const double horizon = phase_.advance(traffic, seen_seconds_);
+    step.looked = true;
+    if (traffic.total() > 0 && traffic.ranks() > 1) {
+      auto mapping = compute_mapping(
+          options_.algorithm, {place_.machine, place_.slots, traffic, place_.model, mapping_});
+      if (!mapping) return std::move(mapping).error();
+      decide(traffic, horizon, *std::move(mapping), step);
+    }
+    interval_.step(step.remapped);
+    seen_ = {};
+    seen_seconds_ = 0;
+    return {};
+  }
+
+  void decide(const Traffic& traffic, double horizon, Mapping mapping, ReplayStep& step) {
+    DecisionInput input;
+    input.cost_now = evaluate(place_.model, place_.slots, traffic, mapping_).total;
+    step.candidate = evaluate(place_.model, place_.slots, traffic, mapping);
+    input.cost_new = step.candidate.total;
+    input.interval = seen_seconds_;
+    input.horizon = horizon;
+    input.migration_seconds =
+        migration_seconds(place_.model, place_.slots, mapping_, mapping, {}, false);
+    input.threshold = options_.threshold;
+    step.remapped = options_.always ? mapping != mapping_ : worth_remapping(input);
+    if (!step.remapped) return;
+    step.moved = count_migrations(place_.slots, mapping_, mapping);
+    step.migration = input.migration_seconds;
+    replay_.migration += step.migration;
+    mapping_ = std::move(mapping);
+  }
+
+  const ReplayPlace& place_;
+  const ReplayOptions& options_;
+  IntervalController interval_;
+  PhaseClock phase_;
+  CommMatrix seen_;
+  double seen_seconds_ = 0;
+  Mapping mapping_;
+  Replay replay_;
+};
+
+}  // namespace
+
+Result<Replay> replay_series(const ReplayPlace& place, const std::vector<CommMatrix>& series,
+                             const ReplayOptions& options) {
+  Loop loop(place, options);
+  for (const CommMatrix& matrix : series) {
+    if (Status done = loop.step(matrix); !done) return std::move(done).error();
+  }
+  return loop.take();
+}
+
+}  // namespace ondeloc

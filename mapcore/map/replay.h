@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The online loop over a recorded series, without a clock, processes or files: what `ondeloc
+// replay` prints. The mapping decided on after an interval is in force from the next one; the
+// predicted time of a migration is added where it happens. Thread safety: pure function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/comm/comm_matrix.h"
+#include "mapcore/map/cost.h"
+
+namespace ondeloc {
+
+struct ReplayOptions {
+  std::string algorithm = "coordinated";
+  double seconds = 0.5;     // length of one interval of the series; also the floor between looks
+  double max_seconds = 30;  // the cap
+  double slope = 2;         // interval x slope after a look that applied nothing, / slope after one
+  double threshold = 0.02;  // as in decide.h
+  bool always = false;      // apply every mapping that differs
+};
+
+struct ReplayStep {
+  int interval = 0;
+  double bytes = 0;
+  Cost now;        // of this interval under the mapping in force
+  Cost candidate;  // of what was looked at under the algorithm's mapping; where `looked`
+  bool looked = false;
+  bool remapped = false;
+  int moved = 0;         // ranks that change their NUMA node after this interval
+  double migration = 0;  // predicted seconds
+};
+
+struct Replay {
+  std::vector<ReplayStep> steps;
+  double cost = 0;        // predicted seconds, sum over the intervals
+  double migration = 0;   // predicted seconds, sum
+  double start_cost = 0;  // predicted seconds if nothing ever moved
+  Mapping last;
+};
+
+// All references outlive the call.
+struct ReplayPlace {
+  const Machine& machine;
+  const SlotSet& slots;
+  const CostModel& model;
+  const Mapping& start;  // every rank has a slot
+};
+
+// REQUIRES: all matrices over the same ranks. Errors: those of the algorithm.
+Result<Replay> replay_series(const ReplayPlace& place, const std::vector<CommMatrix>& series,
+                             const ReplayOptions& options);
+
+}  // namespace ondeloc

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who ondeloc is measured against.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "mapcore/map/algorithm.h"
+
+namespace ondeloc::bench {
+
+struct PeerResult {
+  Mapping mapping;
+  double seconds = 0;  // what the peer's own call took
+};
+
+// SCOTCH_graphMap of Scotch with its default strategy on a complete weighted architecture
+// (archCmpltw, weights = slots per node); overfull nodes are repaired greedily outside the timing.
+std::string scotch_version();
+std::optional<PeerResult> scotch(const MapRequest& request);
+
+// Simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983) on the cost of evaluate(): `moves` random
+// swaps of two slots, geometric cooling, the best mapping seen. From the packed mapping.
+PeerResult anneal(const MapRequest& request, long moves, unsigned seed);
+
+}  // namespace ondeloc::bench
