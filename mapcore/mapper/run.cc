@@ -28,6 +28,7 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 // first.
 constexpr auto kAttachPoll = std::chrono::milliseconds(20);
 constexpr auto kAttachPeriod = std::chrono::seconds(10);
+constexpr auto kDetachWait = std::chrono::milliseconds(50);
 // Intervals that a report holds at most; later ones are kept when ranks were moved in them.
 constexpr std::size_t kMostIntervals = 10000;
 
@@ -158,7 +159,20 @@ class Mapper {
     }
   }
 
+  // With PMIx every rank that detached has sent DETACH; the last may still be on its way.
+  void await_detach_events() {
+    const auto deadline = Clock::now() + kDetachWait;
+    auto missing = [this] {
+      return events_.attach > 0 &&
+             events_.detach < static_cast<std::uint64_t>(std::count_if(
+                                  ranks_.all().begin(), ranks_.all().end(),
+                                  [](const RankState& state) { return state.detached; }));
+    };
+    while (channel_.open() && missing() && Clock::now() < deadline) wait(deadline);
+  }
+
   std::vector<std::string> finish() {
+    await_detach_events();
     if (config_.read_rows) counters_.read_rows(view_);
     report_.events = events_;
     report_.wall_ms = 1000 * seconds_between(started_, Clock::now());
