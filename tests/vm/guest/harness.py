@@ -108,7 +108,7 @@ class Samples:
         series = []
         for sample in self.all:
             found = {p["rank"]: {**p, "cpuset": sample["cpusets"][p["cgroup"]], "t": sample["t"]} for p in sample["procs"]
-                     if p["comm"] == comm[:15] and p["rank"] is not None
+                     if p["comm"] == comm[:15] and p["rank"] is not None and main_mask(p)  # not on its way out
                      and job in (None, p["job"]) and step in (None, p["step"])}
             if found:
                 series.append(found)

@@ -51,7 +51,7 @@ class Sampler:
         if fields[0] in "ZX":
             return None
         comm = stat[0].partition("(")[2]
-        group = read(f"/proc/{pid}/cgroup").strip().rpartition("::")[2]
+        group = self.group(read(f"/proc/{pid}/cgroup"))
         if group not in cpusets:
             cpusets[group] = self.cpuset(group)
         threads = []
@@ -65,10 +65,16 @@ class Sampler:
                 **self.identity(pid, fields[19] + comm)}
 
     @staticmethod
+    def group(text):
+        """The directory of the process's cpuset below /sys/fs/cgroup: that of version 1 where it is mounted."""
+        groups = dict(line.split(":", 2)[1:] for line in text.splitlines())
+        return "/cpuset" + groups["cpuset"] if "cpuset" in groups else groups.get("", "/")
+
+    @staticmethod
     def cpuset(group):
         """The nearest ancestor that constrains CPUs."""
         while group and group != "/":
-            text = read(f"{CGROUP}{group}/cpuset.cpus.effective")
+            text = read(f"{CGROUP}{group}/cpuset.cpus.effective") or read(f"{CGROUP}{group}/cpuset.effective_cpus")
             if text:
                 return cpu_list(text)
             group = os.path.dirname(group)

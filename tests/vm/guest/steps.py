@@ -12,14 +12,16 @@ OPTIONS = "interval=300ms,max-interval=600ms"
 
 
 def partner(pattern, rank, size):
-    return {"pair": rank ^ 1, "half": (rank + size // 2) % size, "mirror": size - 1 - rank, "ring": (rank + 1) % size}[pattern]
+    """Whom the rank sends to, None for nobody; the same table as in talk.c."""
+    return {"pair": rank ^ 1, "last": rank ^ 1 if rank >= size - 2 else None, "half": (rank + size // 2) % size, "mirror": size - 1 - rank, "ring": (rank + 1) % size}[pattern]
 
 
 class Step:
     """What one step left: its output, the samples of its ranks, ondeloc's report (None without one)."""
 
-    def __init__(self, done, samples, report, comm):
-        self.out, self.err, self.samples, self.report = done.stdout, done.stderr, samples, report
+    def __init__(self, done, samples, reports, comm):
+        self.out, self.err, self.samples, self.reports = done.stdout, done.stderr, samples, reports
+        self.report = reports[0] if reports else None
         self.series = samples.ranks(comm)
         self.phases = {}
         for line in self.out.splitlines():
@@ -38,21 +40,23 @@ class Step:
         return good[-1]
 
 
-def step(name, words, program=(), online=OPTIONS, env=None, status=0, comm="talk", timeout=300, period=0.2):
+def step(name, words, program=(), online=OPTIONS, env=None, status=0, comm="talk", timeout=300, period=0.2,
+         report="report.json"):
     """srun WORDS PROGRAM under --ondeloc=online, sampled."""
     directory = f"/home/user/{name}"
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory)
     os.chown(directory, 1000, 1000)
-    option = [f"--ondeloc=online,{online},report=report.json"] if online is not None else []
+    option = [f"--ondeloc=online,{online},report={report}"] if online is not None else []
     with sampled(name, period) as samples:
         done = run("srun", *option, *words, *program, env=env, cwd=directory, timeout=timeout, status=status)
-    reports = glob.glob(f"{directory}/report.json")
-    report = json.load(open(reports[0])) if reports else None
-    for file in reports:
-        shutil.copy(file, f"/run/results/{name}.report.json")
-    check(report or online is None, f"no report; the step said: {done.stdout[-1500:]} {done.stderr[-1500:]}")
-    return Step(done, samples, report, comm)
+    reports = []
+    for file in sorted(glob.glob(f"{directory}/report*.json")):
+        shutil.copy(file, f"/run/results/{name}.{os.path.basename(file)}")
+        with open(file) as text:
+            reports.append(json.load(text))
+    check(reports or online is None, f"no report; the step said: {done.stdout[-1500:]} {done.stderr[-1500:]}")
+    return Step(done, samples, reports, comm)
 
 
 def remote_share(ranks, pattern):
@@ -60,7 +64,8 @@ def remote_share(ranks, pattern):
     where = {rank: node_of(process) for rank, process in ranks.items()}
     check(None not in where.values(), f"a rank's mask spans NUMA nodes: {masks(ranks)}")
     size = len(where)
-    return sum(where[rank] != where[partner(pattern, rank, size)] for rank in where) / size
+    pairs = [(where[rank], where[partner(pattern, rank, size)]) for rank in where if partner(pattern, rank, size) is not None]
+    return sum(here != there for here, there in pairs) / len(pairs)
 
 
 def predicted(pattern, size, cpuset, algorithm, directory="/run/results"):

@@ -2,7 +2,7 @@
 // talk [--bytes N] [--pause MICROSECONDS] [--memory MIB] PATTERN:COUNT...
 // Every rank sends COUNT messages of N bytes (256 KiB) to its partner of each pattern, one pattern after the other: `pair` rank^1,
 // `half` rank + n/2, `mirror` n - 1 - rank,
-// `ring` rank + 1, `quiet` none. What is sent does not depend on time. An OpenMP team of OMP_NUM_THREADS is
+// `last` the last two ranks with each other, `ring` rank + 1, `quiet` none. What is sent does not depend on time. An OpenMP team of OMP_NUM_THREADS is
 // started and its threads stay. --memory: touched once, by the main thread, before the first message.
 // Prints "sent RANK PEER BYTES" for each pattern and, where a pattern begins and ends, "phase PATTERN begin|end SECONDS" of
 // CLOCK_MONOTONIC.
@@ -52,6 +52,7 @@ static void barrier(void) {
 static int partner_of(const char *pattern, int rank, int size) {
   if (strncmp(pattern, "pair", 4) == 0) return rank ^ 1;
   if (strncmp(pattern, "half", 4) == 0) return (rank + size / 2) % size;
+  if (strncmp(pattern, "last", 4) == 0) return rank >= size - 2 ? rank ^ 1 : -1;
   if (strncmp(pattern, "mirror", 6) == 0) return size - 1 - rank;
   if (strncmp(pattern, "ring", 4) == 0) return (rank + 1) % size;
   return -1;

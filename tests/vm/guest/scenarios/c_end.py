@@ -57,31 +57,39 @@ def mapper_killed():
 
 
 def after_killed_stepd(*option):
-    """Kills slurmstepd of a running step; what of the user's processes is left when srun has given up."""
-    job = start("srun", "-n4", *option, TALK, "pair:200")
+    """Kills slurmstepd of a running step: what of the user's processes is left a while later. Then everything is tidied up:
+    without its slurmstepd Slurm itself neither ends the ranks nor srun."""
+    job = start("srun", "-n4", *option, TALK, "pair:1000")
     wait_for(lambda: len(processes("talk")) == 4, "ranks")
     time.sleep(2)
     for pid in processes("slurmstepd"):
         os.kill(pid, signal.SIGKILL)
-    begin = time.monotonic()
-    finish(job, status=None)
-    took = time.monotonic() - begin
-    time.sleep(2)
+    end = time.monotonic() + 20
+    while processes("ondeloc-mapper") and time.monotonic() < end:
+        time.sleep(0.2)
     left = {name: len(processes(name)) for name in ("talk", "ondeloc-mapper")}
+    job.kill()
+    job.communicate()
     for name in left:
         for pid in processes(name):
             os.kill(pid, signal.SIGKILL)
-    return left, took
+    run("scancel", "--user=1000")
+    wait_for(lambda: not processes("talk"), "the end of killed ranks")
+    groups = sorted(pathlib.Path("/sys/fs/cgroup").glob("**/step_*/**/"), reverse=True)  # inner ones first
+    for group in groups:
+        group.rmdir()
+    return {**left, "cgroups": len(groups)}
 
 
 @scenario("2x4")
 def slurmstepd_killed():
     """What Slurm does with the ranks then is its own affair; ours is that the mapper goes and the node stays in service."""
-    plain, _ = after_killed_stepd()
+    plain = after_killed_stepd()
     step_clean()
-    ours, took = after_killed_stepd(f"--ondeloc=online,{OPTIONS}")
-    check(ours["ondeloc-mapper"] == 0, f"{ours} left {took:.0f} s later")
-    check(ours["talk"] <= plain["talk"], f"ranks left: {ours['talk']} with, {plain['talk']} without")
+    ours = after_killed_stepd(f"--ondeloc=online,{OPTIONS}")
+    check(ours["ondeloc-mapper"] == 0, f"left: {ours}")
+    for what in ("talk", "cgroups"):
+        check(ours[what] <= plain[what], f"{what} left: {ours[what]} with, {plain[what]} without")
     step_clean()
     run("srun", "-n8", "true")
-    return f"ranks left by Slurm itself {plain['talk']}, with ondeloc {ours['talk']}"
+    return f"left by Slurm itself {plain}, with ondeloc {ours}"

@@ -26,7 +26,7 @@ def static_masks(name, rankfile, words, option=""):
         run("srun", f"--ondeloc=static:{path}{option}", *words, "sleep", "2")
     series = samples.ranks("sleep")
     inside_cpuset(series)
-    return {rank: set(mask) for rank, mask in masks(series[-1]).items()}
+    return {rank: set(mask) for ranks in series for rank, mask in masks(ranks).items()}
 
 
 @scenario("2x4")

@@ -158,10 +158,10 @@ def slurm_with(*arguments):
     """The guest's Slurm with another configuration, and as it was afterwards."""
     def again(*words):
         state = pathlib.Path("/var/lib/vm-slurm")
-        for name in ("slurmd", "slurmctld"):
-            pid = state.joinpath(f"{name}.pid").read_text().strip()
+        for file in sorted(state.glob("*.pid"), reverse=True):  # slurmd before slurmctld
+            pid = file.read_text().strip()
             os.kill(int(pid), 15)
-            wait_for(lambda: not os.path.exists(f"/proc/{pid}"), f"end of {name}")
+            wait_for(lambda: not os.path.exists(f"/proc/{pid}"), f"end of {file.stem}")
         root(str(HERE / "start_slurm"), *words)
     again(*arguments)
     try:
@@ -174,7 +174,7 @@ def slurm_with(*arguments):
 def without_task_affinity():
     """task/cgroup alone: no task has a mask of its own; ranks get slots inside the step's cpuset."""
     with slurm_with("task/cgroup"):
-        watched = step("no_affinity", ["-n3"], [TALK, "pair:40"], online=OPTIONS + ",decide=always")
+        watched = step("no_affinity", ["-n4"], [TALK, "pair:40"], online=OPTIONS + ",decide=always")
     inside_cpuset(watched.series)
     return f"{show(watched.series[-1])}; {watched.report['notes']}"
 
@@ -195,3 +195,33 @@ def without_any_confinement():
     with slurm_with("task/cgroup", "no"):
         watched = step("unconfined", ["-n2"], [TALK, "pair:40"], online=OPTIONS)
     return f"{show(watched.series[-1])}; {watched.report['notes']}"
+
+
+@scenario("3+1")
+def private_tmp_and_shm():
+    """job_container/tmpfs: tasks live in a mount name space with a /tmp and /dev/shm of their own."""
+    with slurm_with("task/cgroup,task/affinity", "yes", "1", "JobContainerType=job_container/tmpfs", "PrologFlags=Contain"):
+        watched = step("container", ["-n4"], [TALK, "pair:40", "mirror:40"], online=OPTIONS + ",decide=always")
+    inside_cpuset(watched.series)
+    alone(watched.series, 4)
+    check(watched.report["matrix"], f"nothing was counted: {watched.report['notes']}")
+    return f"{watched.report['totals']}; {watched.report['notes']}"
+
+
+@scenario("3+1")
+def two_nodes():
+    """One step over two slurmds, each with its own mapper: what goes to the other node is counted as that, to the byte."""
+    count, size = 40, 1 << 18
+    with slurm_with("task/cgroup,task/affinity", "yes", "2"):
+        watched = step("two_nodes", ["-N2", "-n4", "--distribution=block"], [TALK, "--bytes", size, f"pair:{count}", f"half:{count}"],
+                       online=OPTIONS, report="report-%N.json", env={"OMPI_MCA_btl": "self,vader,sm,tcp", "OMPI_MCA_btl_tcp_if_include": "dummy0"})
+    reports = {report["node"]: report for report in watched.reports}
+    check(sorted(reports) == ["node0", "node1"], f"reports of {sorted(reports)}")
+    inside_cpuset(watched.series)
+    for node, ranks in (("node0", (0, 1)), ("node1", (2, 3))):
+        report = reports[node]
+        off = {cell["src"]: cell["bytes"] for cell in report["off_node"]}
+        check(off == {rank: count * size for rank in ranks}, f"{node}: off-node bytes {off}, sent were {count * size} by each of {ranks}")
+        local = {(cell["src"], cell["dst"]): cell["bytes"] for cell in report["matrix"] if cell["bytes"]}
+        check(local == {(rank, rank ^ 1): count * size for rank in ranks}, f"{node}: {local}")
+    return f"{count * size} bytes off the node from every rank"
