@@ -85,8 +85,10 @@ bool check_world() {
 }
 
 bool choose_transport() {
-  if (!self.events && self.segment.valid()) add_note(ONDELOC_NOTE_NO_PMIX);
   const RankTransport wanted = self.step.transport;
+  // With shm nobody listens, and nothing is missed.
+  self.events = wanted != RankTransport::kShm && self.launch == Launch::kPmix && events_start();
+  if (!self.events && wanted != RankTransport::kShm) add_note(ONDELOC_NOTE_NO_PMIX);
   self.by_pmix =
       wanted == RankTransport::kPmix || (wanted == RankTransport::kAuto && !self.segment.valid());
   return self.by_pmix ? self.events : self.segment.valid();
@@ -205,7 +207,6 @@ void join() {
   self.segment.open(self.step);
   if (!recognise_mpi()) return add_note(ONDELOC_NOTE_UNKNOWN_MPI);
   if (!check_world()) return;
-  self.events = self.launch == Launch::kPmix && events_start();
   if (!choose_transport()) return;
   PrivateWorld world{nullptr, {}};
   if (!self.by_pmix)
