@@ -9,8 +9,7 @@ Counters::Counters(int local_ranks)
     : ranks_(local_ranks),
       now_(index(local_ranks, 0)),
       last_(now_.size()),
-      row_(static_cast<std::size_t>(local_ranks) + 1),
-      off_node_peers_(static_cast<std::size_t>(local_ranks)) {}
+      row_(static_cast<std::size_t>(local_ranks) + 1) {}
 
 void Counters::raise(int from, int to, const ondeloc_cell& seen) {
   ondeloc_cell& cell = now_[index(from, to)];
@@ -28,24 +27,11 @@ void Counters::read_rows(const SegmentView& view) {
 void Counters::add_row_event(const SegmentView& view, const RowRecord& row) {
   const int from = view.local_of_world(row.head.head.world_rank);
   if (from < 0) return;
-  auto& peers = off_node_peers_[static_cast<std::size_t>(from)];
   for (const ondeloc_row_entry& entry : row.entries) {
-    if (entry.peer >= static_cast<std::uint32_t>(view.world_ranks())) continue;
-    const int to = view.local_of_world(entry.peer);
-    if (to >= 0) {
-      raise(from, to, entry.total);
-      continue;
-    }
-    ondeloc_cell& cell = peers[entry.peer];
-    cell.bytes = std::max(cell.bytes, entry.total.bytes);
-    cell.messages = std::max(cell.messages, entry.total.messages);
+    const bool off_node = entry.peer == ONDELOC_ROW_OFF_NODE;
+    const int to = off_node ? ranks_ : view.local_of_world(entry.peer);
+    if (to >= 0) raise(from, to, entry.total);
   }
-  ondeloc_cell sum{};
-  for (const auto& [peer, cell] : peers) {
-    sum.bytes += cell.bytes;
-    sum.messages += cell.messages;
-  }
-  raise(from, ranks_, sum);
 }
 
 CounterDelta Counters::take_delta() {

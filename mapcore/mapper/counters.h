@@ -7,7 +7,6 @@
 // costs freshness only. Memory: 32 n^2 bytes. Thread safety: for one thread.
 #pragma once
 
-#include <map>
 #include <vector>
 
 #include "mapcore/comm/comm_matrix.h"
@@ -48,8 +47,6 @@ class Counters {
   int ranks_;
   std::vector<ondeloc_cell> now_, last_;
   std::vector<ondeloc_cell> row_;  // scratch
-  // Off-node totals by peer, only for ranks that report by events: their sum is the off-node cell.
-  std::vector<std::map<std::uint32_t, ondeloc_cell>> off_node_peers_;
 };
 
 }  // namespace ondeloc

@@ -68,10 +68,14 @@ bool Ranks::refresh(const SegmentView& view) {
   return changed;
 }
 
-bool Ranks::attach(const SegmentView& view, WorldRank world, pid_t pid) {
+bool Ranks::attach(const SegmentView& view, const ondeloc_record_attach& told) {
   refresh(view);
-  const int local = view.local_of_world(static_cast<std::uint32_t>(world.value));
-  return local >= 0 && claim(at(LocalRank(local)), pid);
+  const int local = view.local_of_world(told.head.world_rank);
+  if (local < 0) return false;
+  RankState& state = at(LocalRank(local));
+  state.notes |= told.notes;
+  if (state.library.empty()) state.library = told.library;
+  return claim(state, static_cast<pid_t>(told.head.pid));
 }
 
 void Ranks::detach(const SegmentView& view, WorldRank world) {

@@ -16,6 +16,7 @@
 #include "mapcore/base/cpu_set.h"
 #include "mapcore/base/ids.h"
 #include "mapcore/base/unique_fd.h"
+#include "mapcore/segment/event_record.h"
 #include "mapcore/segment/segment_view.h"
 
 namespace ondeloc {
@@ -44,7 +45,7 @@ class Ranks {
   // Looks at every slot again. True when something changed.
   bool refresh(const SegmentView& view);
   // An ATTACH event from world rank `world` says that `pid` is its process.
-  bool attach(const SegmentView& view, WorldRank world, pid_t pid);
+  bool attach(const SegmentView& view, const ondeloc_record_attach& told);
   void detach(const SegmentView& view, WorldRank world);
   // Appends one entry per living process; call note_ended with the same array after poll(2).
   void add_to_poll(std::vector<pollfd>& fds) const;

@@ -87,9 +87,9 @@ class Mapper {
   void on_record(const Record& record) {
     const ondeloc_record_head& head = head_of(record);
     const WorldRank world(static_cast<int>(head.world_rank));
-    if (std::holds_alternative<ondeloc_record_attach>(record)) {
+    if (const auto* attach = std::get_if<ondeloc_record_attach>(&record)) {
       ++events_.attach;
-      ranks_.attach(view_, world, static_cast<pid_t>(head.pid));
+      ranks_.attach(view_, *attach);
     } else if (const auto* sample = std::get_if<ondeloc_record_sample>(&record)) {
       ++events_.sample;
       ++samples_;

@@ -68,6 +68,7 @@ enum ondeloc_task_state { ONDELOC_TASK_EMPTY = 0, ONDELOC_TASK_READY = 1 };
 enum ondeloc_rank_state {
   ONDELOC_RANK_NONE = 0,
   ONDELOC_RANK_ATTACHED = 1,
+  /* Only where no DETACH event says it: an event comes behind the ROWs still under way. */
   ONDELOC_RANK_DETACHED = 2
 };
 

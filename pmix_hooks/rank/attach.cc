@@ -247,8 +247,9 @@ void detach() {
   counting.active.store(false);
   counting.last.store(&no_peers);
   peers_stop();
-  reporter_finish();
-  if (self.segment.valid())
+  const bool told = reporter_finish();
+  // Where DETACH says it, it comes behind what is still under way.
+  if (self.segment.valid() && !told)
     __atomic_store_n(&self.segment.slot(self.local_rank).rank_state, ONDELOC_RANK_DETACHED,
                      __ATOMIC_RELEASE);
 }

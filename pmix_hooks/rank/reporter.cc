@@ -90,7 +90,7 @@ void send_sample() {
   ++state.samples;
 }
 
-void send_detach() {
+bool send_detach() {
   const Totals now = totals_now();
   ondeloc_record_detach record;
   std::memset(&record, 0, sizeof(record));
@@ -98,7 +98,7 @@ void send_detach() {
   record.samples = state.samples;
   record.local = now.local;
   record.off_node = now.off_node;
-  send_event(ONDELOC_RECORD_DETACH, &record, sizeof(record), true);
+  return send_event(ONDELOC_RECORD_DETACH, &record, sizeof(record), true);
 }
 
 }  // namespace
@@ -131,10 +131,10 @@ void reporter_clock() {
     reporter_beat();
 }
 
-void reporter_finish() {
-  if (!state.plan.events) return;
+bool reporter_finish() {
+  if (!state.plan.events) return false;
   if (state.plan.world_of_local != nullptr) send_whole_row();
-  send_detach();
+  return send_detach();
 }
 
 }  // namespace ondeloc

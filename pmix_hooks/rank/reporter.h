@@ -29,8 +29,8 @@ struct ReporterPlan {
 
 void reporter_start(const ReporterPlan& plan);
 void reporter_beat();
-void reporter_clock();  // a beat if the interval is over
-void reporter_finish();
+void reporter_clock();   // a beat if the interval is over
+bool reporter_finish();  // whether a DETACH is on its way
 bool reporter_multiple();
 
 }  // namespace ondeloc
