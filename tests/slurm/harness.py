@@ -50,6 +50,11 @@ def as_user(command, cwd, env=None):
             "stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
 
 
+def srun_command(ondeloc):
+    option = [] if ondeloc is None else [f"--ondeloc={ondeloc}"]
+    return ["srun", "--quiet", "--partition=whole", "--overcommit", *option]
+
+
 class Case(unittest.TestCase):
     """One directory of the user per test; after each test nothing of ondeloc may be left."""
 
@@ -69,17 +74,14 @@ class Case(unittest.TestCase):
                               timeout=timeout, check=False)
 
     def srun(self, *arguments, ondeloc=None, env=None, timeout=120):
-        """srun with --ondeloc=<ondeloc> (None: without the option), overcommitted."""
-        option = [] if ondeloc is None else [f"--ondeloc={ondeloc}"]
-        return self.run_user("srun", "--quiet", "--overcommit", *option, *arguments, env=env,
-                             timeout=timeout)
+        """srun with --ondeloc=<ondeloc> (None: without the option), all CPUs for any number of ranks."""
+        return self.run_user(*srun_command(ondeloc), *arguments, env=env, timeout=timeout)
 
     def start_srun(self, *arguments, ondeloc=None, env=None):
         """The same in the background; the caller waits for it."""
-        option = [] if ondeloc is None else [f"--ondeloc={ondeloc}"]
         return subprocess.Popen(
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            **as_user(["srun", "--quiet", "--overcommit", *option, *arguments], self.dir, env))
+            **as_user([*srun_command(ondeloc), *arguments], self.dir, env))
 
     def assert_ran(self, result):
         self.assertEqual(result.returncode, 0, f"stdout: {result.stdout}\nstderr: {result.stderr}")

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever breaks, the job ends as it would without ondeloc, and nothing of ondeloc is left."""
+import os
+import pathlib
+import signal
+
+import harness
+
+WORK = f"{harness.APPS}/partners"
+OPTION = "online,interval=100ms,report=r.json"
+
+
+def memfds_of_ondeloc():
+    """Processes that hold a segment, those of root (slurmstepd) included."""
+    held = set()
+    for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if os.readlink(link).startswith("/memfd:ondeloc"):
+                held.add(link.parts[2])
+        except OSError:
+            continue
+    return held
+
+
+def stepd_of(pid):
+    """The slurmstepd that is the parent of a task."""
+    parent = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    assert pathlib.Path(f"/proc/{parent}/comm").read_text().strip() == "slurmstepd"
+    return parent
+
+
+class Renamed:
+    """A file that is away while the block runs."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __enter__(self):
+        os.rename(self.path, self.path + ".away")
+
+    def __exit__(self, *_):
+        os.rename(self.path + ".away", self.path)
+
+
+class Faults(harness.Case):
+    def tearDown(self):
+        super().tearDown()
+        harness.wait_for(lambda: not memfds_of_ondeloc(), 5)
+        self.assertEqual(memfds_of_ondeloc(), set(), "a segment is left")
+        files = [path for path in pathlib.Path("/dev/shm").iterdir() if "ondeloc" in path.name]
+        self.assertEqual(files, [])
+
+    def start(self, seconds, ranks=2):
+        """A running step whose mapper and ranks are there."""
+        running = self.start_srun(f"-n{ranks}", WORK, "-s", str(seconds), ondeloc=OPTION)
+        self.addCleanup(running.kill)
+        self.assertTrue(harness.wait_for(lambda: harness.pids_of("ondeloc-mapper") and
+                                         len(harness.pids_of("partners")) == ranks, 30))
+        # In the midst of it: the ranks have attached.
+        self.assertTrue(harness.wait_for(self.all_attached, 30))
+        return running
+
+    @staticmethod
+    def all_attached():
+        """MPI_Init is over when a rank has mapped the segment."""
+        return all("memfd:ondeloc" in pathlib.Path(f"/proc/{pid}/maps").read_text()
+                   for pid in harness.pids_of("partners"))
+
+    def assert_ends_well(self, running):
+        out, err = running.communicate(timeout=120)
+        self.assertEqual(running.returncode, 0, err)
+        self.assertIn("half 2 from", out)
+
+    def test_mapper_killed(self):
+        running = self.start(1, ranks=4)
+        for pid in harness.pids_of("ondeloc-mapper"):
+            os.kill(pid, signal.SIGKILL)
+        self.assert_ends_well(running)
+
+    def test_mapper_ignores_the_signals_of_the_job(self):
+        running = self.start(1, ranks=4)
+        for number in signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP:
+            os.kill(harness.pids_of("ondeloc-mapper")[0], number)
+        self.assert_ends_well(running)
+        self.assertEqual(len(self.report("r.json")["ranks"]), 4)
+
+    def test_rank_killed(self):
+        codes = []
+        for option in None, OPTION:
+            running = self.start_srun("-n4", WORK, "-s", "30", ondeloc=option)
+            self.addCleanup(running.kill)
+            self.assertTrue(harness.wait_for(lambda: len(harness.pids_of("partners")) == 4, 30))
+            os.kill(harness.pids_of("partners")[0], signal.SIGKILL)
+            running.communicate(timeout=60)
+            codes.append(running.returncode)
+            self.assertEqual(harness.wait_until_none_left(), [])
+        self.assertEqual(codes[0], codes[1])
+        self.assertNotEqual(codes[0], 0)
+
+    def test_scancel(self):
+        running = self.start(30, ranks=4)
+        self.assert_ran(self.run_user("scancel", "--user", harness.USER.pw_name))
+        running.communicate(timeout=60)
+        self.assertNotEqual(running.returncode, 0)
+        self.assertEqual(harness.wait_until_none_left(), [])
+
+    def test_slurmstepd_killed(self):
+        """Its tasks are nobody's then, with or without ondeloc; the mapper must not outlive them."""
+        running = self.start(30, ranks=4)
+        os.kill(stepd_of(harness.pids_of("partners")[0]), signal.SIGKILL)
+        running.kill()
+        running.communicate(timeout=60)
+        self.run_user("scancel", "--user", harness.USER.pw_name)
+        for pid in harness.pids_of("partners"):
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(harness.wait_until_none_left(), [])
+
+    def test_report_directory_not_writable(self):
+        result = self.srun("-n4", WORK, "-m", "50", ondeloc="online,report=/proc/nowhere/r.json")
+        self.assert_ran(result)
+        self.assertEqual(result.stderr.count("ondeloc:"), 1, result.stderr)
+        self.assertIn("/proc/nowhere", result.stderr)
+
+    def assert_runs_without(self, missing):
+        result = self.srun("-n4", WORK, "-m", "50", ondeloc="online,report=r.json")
+        self.assert_ran(result)
+        self.assertEqual(result.stderr, f"ondeloc: {missing}: No such file or directory; "
+                         "the job runs on without it\n")
+        self.assertFalse(pathlib.Path(self.dir, "r.json").exists())
+
+    def test_rank_library_missing(self):
+        with Renamed(harness.RANK_LIB):
+            self.assert_runs_without(harness.RANK_LIB)
+
+    def test_mapper_file_missing(self):
+        with Renamed(harness.MAPPER):
+            self.assert_runs_without(harness.MAPPER)
+
+    def test_files_that_others_can_write_are_not_used(self):
+        os.chmod(harness.MAPPER, 0o775)
+        self.addCleanup(os.chmod, harness.MAPPER, 0o755)
+        result = self.srun("-n1", "hostname", ondeloc="online")
+        self.assert_ran(result)
+        self.assertIn("writable by others than root; the job runs on without it", result.stderr)
+
+    def test_bad_word_in_plugstack(self):
+        text = harness.PLUGSTACK.read_text(encoding="utf-8")
+        self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="utf-8")
+        harness.PLUGSTACK.write_text(text.rstrip("\n") + " speed=3\n", encoding="utf-8")
+        result = self.srun("-n1", "hostname", ondeloc="online")
+        self.assert_ran(result)
+        self.assertIn("plugstack.conf: 'speed' is not known", result.stderr)
+        result = self.srun("-n1", "hostname")
+        self.assert_ran(result)
+        self.assertEqual(result.stderr, "", "who does not ask for ondeloc is not bothered")
+
+
+if __name__ == "__main__":
+    harness.main()

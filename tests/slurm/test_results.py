@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real applications compute the same with ondeloc as without."""
+import pathlib
+import re
+
+import harness
+
+LJ = pathlib.Path(__file__).parents[2] / "etc" / "examples" / "in.lj"
+OPTION = "online,interval=100ms,max-interval=200ms,decide=always,report=r.%j.json"
+
+SPC_TOPOLOGY = """#include "oplsaa.ff/forcefield.itp"
+#include "oplsaa.ff/spc.itp"
+[ system ]
+water
+[ molecules ]
+"""
+MDP = """integrator = md
+nsteps = 60
+dt = 0.002
+nstenergy = 10
+nstlist = 10
+cutoff-scheme = Verlet
+coulombtype = PME
+rcoulomb = 0.9
+rvdw = 0.9
+constraints = h-bonds
+"""
+
+
+class Results(harness.Case):
+    def assert_watched(self):
+        """Otherwise the comparison would say nothing."""
+        name = sorted(path.name for path in pathlib.Path(self.dir).glob("r.*.json"))[-1]
+        report = self.report(name)
+        self.assertEqual(len(report["ranks"]), 4)
+        self.assertGreater(sum(cell["bytes"] for cell in report["matrix"]), 100_000)
+        self.assertGreater(len(report["intervals"]), 0)
+
+    def thermo(self, ondeloc):
+        result = self.srun("-n4", "lmp", "-in", LJ, "-log", "none", "-var", "steps", "300",
+                           ondeloc=ondeloc)
+        self.assert_ran(result)
+        lines = result.stdout.splitlines()
+        start = next(i for i, line in enumerate(lines) if line.split()[:2] == ["Step", "Temp"])
+        end = next(i for i, line in enumerate(lines) if line.startswith("Loop time"))
+        return lines[start:end]
+
+    def test_lammps(self):
+        without = self.thermo(None)
+        self.assertEqual(len(without), 5, without)
+        self.assertEqual(self.thermo(OPTION), without)
+        self.assert_watched()
+
+    def energies(self, ondeloc, name):
+        self.assert_ran(self.srun(
+            "-n4", "gmx_mpi", "mdrun", "-s", "w.tpr", "-deffnm", name, "-reprod", "-notunepme", "-dlb",
+            "no", "-ntomp", "1", "-nb", "cpu", "-pin", "off", ondeloc=ondeloc, timeout=300))
+        log = pathlib.Path(self.dir, f"{name}.log").read_text(encoding="utf-8", errors="replace")
+        return re.findall(r"Energies \(kJ/mol\)\n(?:.+\n)+", log)
+
+    def test_gromacs(self):
+        self.write("md.mdp", MDP)
+        self.write("w.top", SPC_TOPOLOGY)
+        one = {"OMP_NUM_THREADS": "1"}
+        self.assert_ran(self.run_user("gmx", "solvate", "-cs", "spc216.gro", "-box", "2.6", "2.6", "2.6",
+                                      "-p", "w.top", "-o", "w.gro", env=one))
+        self.assert_ran(self.run_user("gmx", "grompp", "-f", "md.mdp", "-c", "w.gro", "-p", "w.top", "-o",
+                                      "w.tpr", "-maxwarn", "5", env=one))
+        without = self.energies(None, "a")
+        self.assertGreater(len(without), 5)
+        self.assertEqual(self.energies(OPTION, "b"), without)
+        self.assert_watched()
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""static:FILE binds as the file says, or ends the step at once with one sentence.
+
+The private Slurm's topology= is two NUMA nodes of one core each: core 0 is CPU 0, core 1 is CPU 1.
+"""
+import os
+import time
+
+import harness
+
+SHOW = "echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status | cut -f2)"
+MPI_SHOW = ("from mpi4py import MPI; import os; MPI.COMM_WORLD.Barrier(); "
+            "print(MPI.COMM_WORLD.rank, *sorted(os.sched_getaffinity(0)))")
+
+
+def rankfile(*cores, host="localhost"):
+    return "".join(f"rank {rank}={host} slot={core}\n" for rank, core in enumerate(cores))
+
+
+class Static(harness.Case):
+    def bind(self, text, options="", ranks=2, command=("sh", "-c", SHOW)):
+        self.write("ranks.txt", text)
+        return self.srun(f"-n{ranks}", *command, ondeloc="static:ranks.txt" + options)
+
+    def assert_bound(self, result, *cpus):
+        self.assert_ran(result)
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(sorted(result.stdout.split("\n")[:-1]),
+                         [f"{rank} {cpu}" for rank, cpu in enumerate(cpus)])
+
+    def test_binds_as_the_file_says(self):
+        self.assert_bound(self.bind(rankfile(1, 0)), 1, 0)
+        self.assert_bound(self.bind(rankfile(0, 1)), 0, 1)
+        self.assert_bound(self.bind(rankfile("0-1", 1)), "0-1", 1)
+
+    def test_host_names_and_more_ranks_than_cpus(self):
+        self.assert_bound(self.bind(rankfile(1, 1, 0, 0, host="node0"), ranks=4), 1, 1, 0, 0)
+        self.assert_bound(self.bind(rankfile(1, 0, host="+n0")), 1, 0)
+
+    def test_mpi_ranks_stay_bound_in_mpi_init(self):
+        result = self.bind(rankfile(1, "0-1"), command=("python3", "-c", MPI_SHOW))
+        self.assert_ran(result)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["0 1", "1 0 1"])
+
+    def test_relative_counts_inside_the_step(self):
+        """Two one-CPU steps of one job: core 0 of each is another CPU."""
+        self.write("ranks.txt", rankfile(0))
+        show = f"srun --exact -n1 --ondeloc=static:ranks.txt%s sh -c 'sleep 0.5; {SHOW}'"
+        both = "for n in 1 2; do " + show + " & done; wait"
+        result = self.run_user("salloc", "--quiet", "-n2", "sh", "-c", both % ",relative")
+        self.assertEqual(sorted(result.stdout.splitlines()), ["0 0", "0 1"], result.stderr)
+        # The same file with machine-wide numbers fits only the step that has CPU 0.
+        result = self.run_user("salloc", "--quiet", "-n2", "sh", "-c", both % "")
+        self.assertEqual(result.stdout.splitlines(), ["0 0"], result.stderr)
+        self.assertIn("would run on CPUs 0, outside the step's CPUs 1", result.stderr)
+
+    def test_relative_path_and_no_preload(self):
+        os.mkdir(f"{self.dir}/sub", 0o755)
+        self.write("sub/r.txt", rankfile(0, 1))
+        result = self.srun("-n2", "env", ondeloc="static:sub/r.txt")
+        self.assert_ran(result)
+        self.assertNotIn("LD_PRELOAD", result.stdout)
+        self.assertNotIn("ONDELOC_STEP", result.stdout)
+
+    WRONG = {
+        "rank outside the step": (rankfile(0, 1, 0), "there is no rank 2: the step has 2 ranks"),
+        "missing rank": (rankfile(0), "rank 1 is missing"),
+        "duplicate rank": (rankfile(0, 1) + "rank 0=localhost slot=1\n", "stands on line 1 already"),
+        "bad host": (rankfile(0, 1, host="elsewhere"), "is on host 'elsewhere'"),
+        "bad slot": (rankfile(0, "x"), "slot 'x' is not of the form"),
+        "slot outside the machine": (rankfile(0, 7), "core 7 does not exist"),
+        "no rankfile": ("\x7fELF\x00", "line 1"),
+    }
+
+    def assert_ended(self, result, sentence, seconds):
+        self.assertNotEqual(result.returncode, 0)
+        said = [line for line in result.stderr.splitlines() if line.startswith("ondeloc:")]
+        self.assertEqual(len(said), 1, result.stderr)
+        self.assertIn(sentence, said[0])
+        self.assertEqual(result.stdout, "")
+        self.assertLess(seconds, 20, "it was not ended at once")
+
+    def test_errors_end_the_step(self):
+        """The ranks would sleep for minutes if they were let go."""
+        for name, (text, sentence) in self.WRONG.items():
+            with self.subTest(name):
+                start = time.monotonic()
+                result = self.bind(text, command=("sleep", "300"))
+                self.assert_ended(result, sentence, time.monotonic() - start)
+                self.assertEqual(harness.wait_until_none_left(), [])
+
+    def test_unreadable_file_ends_the_step(self):
+        start = time.monotonic()
+        result = self.srun("-n2", "sleep", "300", ondeloc="static:nowhere.txt")
+        self.assert_ended(result, "rankfile 'nowhere.txt': No such file", time.monotonic() - start)
+        path = self.write("roots.txt", rankfile(0, 1))
+        os.chown(path, 0, 0)
+        os.chmod(path, 0o600)
+        start = time.monotonic()
+        result = self.srun("-n2", "sleep", "300", ondeloc="static:roots.txt")
+        self.assert_ended(result, "rankfile 'roots.txt': Permission denied", time.monotonic() - start)
+
+    def test_warn_runs_on(self):
+        result = self.bind(rankfile(0, 7), ",on-error=warn", command=("hostname",))
+        self.assert_ran(result)
+        self.assertEqual(len(result.stdout.splitlines()), 2)
+        self.assertEqual(result.stderr.count("ondeloc:"), 1, result.stderr)
+        self.assertIn("the job runs on unbound", result.stderr)
+
+    def test_report_of_a_static_step(self):
+        result = self.bind(rankfile(1, 0), ",report=r.json",
+                           command=("python3", "-c", MPI_SHOW))
+        self.assert_ran(result)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["0 1", "1 0"])
+        report = self.report("r.json")
+        self.assertEqual(report["mode"], "static")
+        self.assertEqual([rank["final_cpus"] for rank in report["ranks"]], ["1", "0"])
+        self.assertEqual(report["totals"]["remaps"], 0)
+
+
+if __name__ == "__main__":
+    harness.main()
