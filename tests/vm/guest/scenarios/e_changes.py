@@ -184,7 +184,8 @@ def without_constrained_cores():
     """The kernel does not hold the step: only the masks that task/affinity gave tell what is ours."""
     with slurm_with("task/cgroup,task/affinity", "no"):
         watched = step("unconstrained", ["-n2"], [TALK, "pair:40"], online=OPTIONS + ",decide=always")
-    given = {cpu for mask in masks(watched.series[0]).values() for cpu in mask}
+    first = {rank: mask for ranks in reversed(watched.series) for rank, mask in masks(ranks).items()}
+    given = {cpu for mask in first.values() for cpu in mask}
     inside_cpuset(watched.series, given)
     return f"given {sorted(given)}, {show(watched.series[-1])}; {watched.report['notes']}"
 
