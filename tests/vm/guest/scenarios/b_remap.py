@@ -12,14 +12,15 @@ def follows_the_partners(watched, size, patterns, cpuset):
         wanted = predicted(pattern, size, cpuset, watched.report["algorithm"])
         check(seen <= wanted + 1e-9, f"{pattern}: remote share {seen} in /proc, predicted {wanted}: {show(watched.last(pattern, size))}; "
               f"report: remaps {watched.report['totals']}, notes {watched.report['notes']}")
-        said.append(f"{pattern} {remote_share(watched.during(pattern)[0], pattern):.2f}->{seen:.2f} (predicted {wanted:.2f})")
+        first = next(ranks for ranks in watched.during(pattern) if len(ranks) == size)
+        said.append(f"{pattern} {remote_share(first, pattern):.2f}->{seen:.2f} (predicted {wanted:.2f})")
     check(moved(watched.series), f"no rank moved: {show(watched.series[-1])}, notes {watched.report['notes']}")
     return ", ".join(said) + f"; {watched.report['totals']['remaps']} remaps"
 
 
 @scenario("2x4 4x2 2x2x2")
 def whole_node_changing_partners():
-    watched = step("whole_node", ["-n8"], [TALK, "pair:60", "half:60", "mirror:60"])
+    watched = step("whole_node", ["-n8"], [TALK, "--bytes", 1 << 20, "quiet:10", "pair:60", "half:60", "mirror:60"])
     inside_cpuset(watched.series)
     alone(watched.series, 8)
     return follows_the_partners(watched, 8, ["pair", "half", "mirror"], range(8))
@@ -30,7 +31,7 @@ def partial_allocation_beside_another_job():
     other = start("srun", "-n3", "sleep", "1000")
     try:
         wait_for(lambda: root("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the other job")
-        watched = step("partial", ["-n4"], [TALK, "pair:60", "mirror:60"])
+        watched = step("partial", ["-n4"], [TALK, "quiet:10", "pair:60", "mirror:60"], online=OPTIONS + ",decide=always")
     finally:
         other.terminate()
         finish(other, status=None)
@@ -48,7 +49,7 @@ def partial_allocation_beside_another_job():
 @scenario("3+1")
 def uneven_nodes():
     """The rank that sits alone on the small node is one of the only two that talk."""
-    watched = step("uneven", ["-n4"], [TALK, "last:60", "mirror:60"])
+    watched = step("uneven", ["-n4"], [TALK, "quiet:10", "last:60", "mirror:60"], online=OPTIONS + ",decide=always")
     inside_cpuset(watched.series)
     alone(watched.series, 4)
     return follows_the_partners(watched, 4, ["last", "mirror"], range(4))

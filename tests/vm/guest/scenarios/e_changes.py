@@ -78,10 +78,12 @@ def memory_step(name, memory):
                 return pages
             time.sleep(0.3)
     watch = Watch(ends, 0).run()
-    watched = step(name, ["-n4"], [TALK, "--memory", PAGES >> 20, "pair:80"], online=f"{OPTIONS},memory={memory}")
+    watched = step(name, ["-n4"], [TALK, "--memory", PAGES >> 20, "quiet:20", "pair:60", "quiet:20"],
+                   online=f"{OPTIONS},decide=always,memory={memory}")
     pages = watch.done()
     check(len(pages) == 4, f"pages seen: {pages}")
-    first, last = watched.series[0], watched.last("pair", 4)
+    first = {rank: process for ranks in reversed(watched.series) for rank, process in ranks.items()}
+    last = {rank: process for ranks in watched.series for rank, process in ranks.items()}
     table = {rank: (node_of(first[rank]), node_of(last[rank])) for rank in last if rank in first}
     gone = {rank for rank, (before, now) in table.items() if before != now}
     check(gone, f"no rank changed its node: {table}; {watched.report['notes']}")
@@ -115,6 +117,13 @@ def memory_stays():
     return f"{len(gone)} ranks moved, their pages did not"
 
 
+def after(watched, when):
+    """The last two settled samples, which have to be later than `when`: the mapper has had its turns by then."""
+    good = settled(watched.series, 4)[-2:]
+    check(len(good) == 2 and all(p["t"] > when for ranks in good for p in ranks.values()), "the step was over before the change")
+    return good
+
+
 @scenario("2x4")
 def cpu_taken_away():
     """A CPU unplugged under a running step: the next intervals use what is left."""
@@ -122,17 +131,15 @@ def cpu_taken_away():
     switch = pathlib.Path(f"/sys/devices/system/cpu/cpu{gone}/online")
     watch = Watch(lambda ranks: (switch.write_text("0"), time.monotonic())[1], 3).run()
     try:
-        watched = step("unplugged", ["-n4", "-c2"], [TALK, "pair:60", "half:60"], online=OPTIONS + ",decide=always")
+        watched = step("unplugged", ["-n4", "-c2"], [TALK, "pair:60", "half:60", "quiet:40"], online=OPTIONS + ",decide=always")
     finally:
         when = watch.done()
         switch.write_text("1")
     inside_cpuset(watched.series)
-    later = [ranks for ranks in watched.series if min(p["t"] for p in ranks.values()) > when + 5]
-    check(later, "the step was over before the CPU was gone")
-    for ranks in later:
+    for ranks in after(watched, when):
         for rank, process in ranks.items():
             check(gone not in main_mask(process), f"rank {rank} is still bound to CPU {gone}: {show(ranks)}")
-    return f"{show(later[-1])}; {watched.report['notes']}"
+    return f"{show(after(watched, when)[-1])}; {watched.report['notes']}"
 
 
 @scenario("2x4")
@@ -143,11 +150,10 @@ def cpuset_shrunk():
         group.joinpath("cpuset.cpus").write_text("0-3")
         return time.monotonic()
     watch = Watch(shrink, 3).run()
-    watched = step("shrunk", ["-n4", "-c2"], [TALK, "pair:60", "half:60"], online=OPTIONS + ",decide=always")
+    watched = step("shrunk", ["-n4", "-c2"], [TALK, "pair:60", "half:60", "quiet:40"], online=OPTIONS + ",decide=always")
     when = watch.done()
     inside_cpuset(watched.series)
-    later = [ranks for ranks in watched.series if min(p["t"] for p in ranks.values()) > when + 5]
-    check(later, "the step was over before its cpuset shrank")
+    later = after(watched, when)
     alone(later, 4)
     check({cpu for mask in masks(later[-1]).values() for cpu in mask} <= set(range(4)), f"{show(later[-1])}")
     return f"{show(later[-1])}; {watched.report['notes']}"
