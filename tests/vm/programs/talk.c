@@ -79,6 +79,7 @@ static void talk(const char *pattern, int bytes, long pause) {
     if (to >= 0 && to < size) exchange(out, to, in, from, bytes, pause);
     nap(pause);
   }
+  barrier();
   if (to >= 0 && to < size) printf("sent %d %d %lld\n", rank, to, (long long)count * bytes);
   if (rank == 0) printf("phase %s end %.3f\n", pattern, now());
   fflush(stdout);
