@@ -111,8 +111,16 @@ def wait_for(condition, seconds):
     return True
 
 
+def is_ours(process):
+    """Whether /proc/PID belongs to this private Slurm: the user may have processes under another one.
+
+    The mapper's environment is its own, but its path is ours.
+    """
+    return any(ROOT.encode() in (process / name).read_bytes() for name in ("environ", "cmdline"))
+
+
 def processes_of_user():
-    """(pid, command line) of all live processes of the ordinary user."""
+    """(pid, command line) of the ordinary user's live processes that belong to this private Slurm."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -123,7 +131,8 @@ def processes_of_user():
             state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
             if state not in "ZX":
                 command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                found.append((int(entry.name), command))
+                if is_ours(entry):
+                    found.append((int(entry.name), command))
         except (FileNotFoundError, ProcessLookupError):
             continue
     return found
