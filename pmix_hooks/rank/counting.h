@@ -51,6 +51,7 @@ inline Addition addition_of(std::size_t count, void* type, int peer, void* comm)
   std::uint32_t cell =
       peers->cell(static_cast<std::uint32_t>(peer)).load(std::memory_order_relaxed);
   if (__builtin_expect(cell == 0, 0)) cell = peers_translate(peers, comm, peer);
+  if (cell == 0) __builtin_unreachable();  // a translation is never 0
   return {cell, count * type_size(type)};
 }
 

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two nodes: what goes off the node is counted apart, and world ranks are not local ranks. A Slurm of its own, with two
+slurmd on this machine."""
+import pathlib
+import subprocess
+
+import counting
+import harness
+
+PRIVATE_SLURM = pathlib.Path(__file__).resolve().parents[2] / "etc" / "private-slurm"
+DIR = pathlib.Path(harness.ROOT, "nodes")
+# Two "nodes" that share one /dev/shm: Open MPI's shared memory files would be taken for each other.
+OVER_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo"}
+
+
+class Nodes(counting.Counting):
+    @classmethod
+    def setUpClass(cls):
+        plugin = next(line for line in harness.PLUGSTACK.read_text(encoding="ascii").splitlines()
+                      if line.startswith("optional"))
+        subprocess.run([PRIVATE_SLURM, "start", DIR, "--nodes", "2", "--plugin", plugin], check=True)
+        cls.addClassCleanup(subprocess.run, [PRIVATE_SLURM, "stop", DIR], check=True)
+
+    def run_on_two(self, program, *arguments, distribution, transport, name="run", env=None):
+        """{node: report}"""
+        result = self.srun("-N2", f"-n{self.ranks}", "-m", distribution, *self.command(program),
+                           *arguments,
+                           ondeloc=f"online,decide=never,transport={transport},report={name}-%N.json",
+                           env={"SLURM_CONF": f"{DIR}/slurm.conf",
+                                "COUNT_OUT": f"{self.dir}/{name}", **OVER_TCP, **(env or {})},
+                           timeout=60)
+        self.assert_ran(result)
+        return {node: self.report(f"{name}-{node}.json") for node in ("node0", "node1")}
+
+    def split(self, cells, here):
+        """What the ranks `here` sent: to each other, and each off the node."""
+        near = {pair: cell for pair, cell in cells.items() if set(pair) <= here}
+        off = {}
+        for (src, dst), (length, messages) in cells.items():
+            if src in here and dst not in here:
+                before = off.get(src, (0, 0))
+                off[src] = (before[0] + length, before[1] + messages)
+        return near, off
+
+    def assert_exact(self, program, expected_ranks, **keywords):
+        reports = self.run_on_two(program, **keywords)
+        said = self.said()
+        for node, report in reports.items():
+            here = {rank["rank"] for rank in report["ranks"]}
+            self.assertEqual(here, expected_ranks[node])
+            near, off = self.split(said, here)
+            self.assertEqual(counting.of_report(report), near)
+            self.assertEqual({o["src"]: (int(o["bytes"]), int(o["messages"]))
+                              for o in report["off_node"]}, off)
+            self.assertTrue(near and off)
+
+    def test_block_and_cyclic_by_shm_and_pmix(self):
+        layouts = {"block": {"node0": {0, 1}, "node1": {2, 3}},
+                   "cyclic": {"node0": {0, 2}, "node1": {1, 3}}}
+        for distribution, expected in layouts.items():
+            for transport in "shm", "pmix":
+                with self.subTest(distribution=distribution, transport=transport):
+                    self.assert_exact("persistent", expected, distribution=distribution,
+                                      transport=transport)
+
+    def test_fall_back_learns_the_local_ranks_from_pmix(self):
+        """Without the segment there is no table of local ranks either."""
+        wrapped = self.write("wrapped", f"#!/bin/sh\nexec {harness.APPS}/close_fds "
+                                        f"{harness.APPS}/send_modes\n")
+        self.command = lambda program: [wrapped]
+        self.assert_exact("send_modes", {"node0": {0, 2}, "node1": {1, 3}}, distribution="cyclic",
+                          transport="auto")
+
+
+if __name__ == "__main__":
+    harness.main()
