@@ -22,7 +22,11 @@ set(CPACK_PACKAGE_NAME ondeloc-slurm${ONDELOC_SLURM_RELEASE})
 set(CPACK_PACKAGE_CONTACT "ondeloc maintainers <maintainers@ondeloc.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "places MPI ranks by their communication, for Slurm ${ONDELOC_SLURM_RELEASE}")
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
+set(CPACK_SET_DESTDIR ON) # the configuration is not below the prefix
+set(CPACK_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_STRIP_FILES ON)
+file(WRITE ${PROJECT_BINARY_DIR}/conffiles "${CMAKE_INSTALL_FULL_SYSCONFDIR}/plugstack.conf.d/ondeloc.conf\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/conffiles)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 # The libraries that the files need, from the files; and the release of Slurm that the plugin was built for. Its plugins

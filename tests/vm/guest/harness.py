@@ -181,10 +181,21 @@ def step_clean():
     while any(left()) and time.monotonic() < end:
         time.sleep(0.2)
     procs, groups = left()
-    check(not procs, "processes left: " + ", ".join(pathlib.Path(f"/proc/{p}/cmdline").read_text() for p in procs if os.path.exists(f"/proc/{p}")))
+    check(not procs, f"processes left: {[command(p) for p in procs]}")
     check(not groups, f"cgroups left: {groups}")
-    state = wait_for(lambda: root("sinfo", "-h", "-o", "%T").strip() in ("idle", "drained", "draining", "down"), "node idle") and root("sinfo", "-h", "-o", "%T").strip()
-    check(state == "idle", f"node is {state}: {root('sinfo', '-R')}")
+    wait_for(lambda: state() in ("idle", "drained", "draining", "down"), "node idle")
+    check(state() == "idle", f"node is {state()}: {root('sinfo', '-R')}")
+
+
+def state():
+    return root("sinfo", "-h", "-o", "%T").strip()
+
+
+def command(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return pid
 
 
 def owner(pid):

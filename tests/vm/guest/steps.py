@@ -13,7 +13,8 @@ OPTIONS = "interval=300ms,max-interval=600ms"
 
 def partner(pattern, rank, size):
     """Whom the rank sends to, None for nobody; the same table as in talk.c."""
-    return {"pair": rank ^ 1, "last": rank ^ 1 if rank >= size - 2 else None, "half": (rank + size // 2) % size, "mirror": size - 1 - rank, "ring": (rank + 1) % size}[pattern]
+    return {"pair": rank ^ 1, "last": rank ^ 1 if rank >= size - 2 else None,
+            "half": (rank + size // 2) % size, "mirror": size - 1 - rank, "ring": (rank + 1) % size}[pattern]
 
 
 class Step:

@@ -20,7 +20,7 @@ def follows_the_partners(watched, size, patterns, cpuset):
 
 @scenario("2x4 4x2 2x2x2")
 def whole_node_changing_partners():
-    watched = step("whole_node", ["-n8"], [TALK, "--bytes", 1 << 20, "quiet:10", "pair:60", "half:60", "mirror:60"])
+    watched = step("whole_node", ["-n8"], [TALK, "quiet:10", "pair:60", "half:60", "mirror:60"], online=OPTIONS + ",decide=always")
     inside_cpuset(watched.series)
     alone(watched.series, 8)
     return follows_the_partners(watched, 8, ["pair", "half", "mirror"], range(8))
@@ -70,7 +70,8 @@ def lammps_in_the_open():
     plain = step("lammps_plain", ["-n4"], ["lmp", "-in", script, "-log", "none"], comm="lmp", online=None)
 
     def thermo(text):
-        return [line.split() for line in text.splitlines() if line.split() and line.split()[0] in ("0", "25", "50") and len(line.split()) >= 5]
+        rows = [line.split() for line in text.splitlines()]
+        return [row for row in rows if len(row) >= 5 and row[0] in ("0", "25", "50")]
     check(len(thermo(watched.out)) == 3, f"LAMMPS did not finish: {watched.out[-800:]}")
     check(thermo(watched.out) == thermo(plain.out), f"LAMMPS computes {thermo(watched.out)}, without ondeloc {thermo(plain.out)}")
     return f"{watched.report['totals']['remaps']} remaps, {len(settled(watched.series, 4))} settled samples"

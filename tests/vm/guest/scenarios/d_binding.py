@@ -131,7 +131,8 @@ def one_thread_a_core(series):
 def one_hardware_thread_a_core():
     said = []
     for word in ("--threads-per-core=1", "--hint=nomultithread"):
-        watched = step("smt" + word.strip("-").replace("=", "_"), ["-n4", word], [TALK, "pair:50", "half:50"], online=OPTIONS + ",decide=always")
+        watched = step("smt" + word.strip("-").replace("=", "_"), ["-n4", word], [TALK, "pair:50", "half:50"],
+                       online=OPTIONS + ",decide=always")
         inside_cpuset(watched.series)
         one_thread_a_core(watched.series)
         said.append(f"{word} {show(watched.series[-1])}")

@@ -6,7 +6,7 @@ import pathlib
 import re
 import time
 
-from harness import (HERE, Failed, alone, check, inside_cpuset, main_mask, masks, node_of, root, scenario, settled, show, wait_for)
+from harness import (ENVIRONMENT, HERE, alone, check, inside_cpuset, main_mask, masks, node_of, root, scenario, settled, show, wait_for)
 from steps import OPTIONS, TALK, step
 
 PAGES = 16 << 20  # bytes that every rank touches at its start
@@ -103,7 +103,8 @@ def memory_follows_its_rank():
             balancing.write_text("0")
         watched, pages, table, gone = memory_step(f"memory_{memory}", memory)
         for rank in gone:
-            check(majority(pages[rank]) == table[rank][1], f"{memory}: rank {rank} went {table[rank]}, its pages are {pages[rank]}: {watched.report['notes']}")
+            check(majority(pages[rank]) == table[rank][1],
+                  f"{memory}: rank {rank} went {table[rank]}, its pages are {pages[rank]}: {watched.report['notes']}")
         said.append(f"{memory}: {len(gone)} ranks and their pages moved")
     return "; ".join(said)
 
@@ -113,7 +114,8 @@ def memory_stays():
     watched, pages, table, gone = memory_step("memory_stay", "stay")
     for rank in gone:
         check(majority(pages[rank]) == table[rank][0], f"rank {rank} went {table[rank]}, its pages are {pages[rank]}")
-    check(any("memory=stay" in note for note in watched.report["notes"]), f"the report does not say what stay means: {watched.report['notes']}")
+    check(any("memory=stay" in note for note in watched.report["notes"]),
+          f"the report does not say what stay means: {watched.report['notes']}")
     return f"{len(gone)} ranks moved, their pages did not"
 
 
@@ -146,7 +148,7 @@ def cpu_taken_away():
 def cpuset_shrunk():
     """The step's own cgroup loses CPUs 4-7 while it runs: nobody is bound outside, the ranks share what is left."""
     def shrink(_):
-        group = next(path for path in pathlib.Path("/sys/fs/cgroup").glob("**/step_*") if path.joinpath("cpuset.cpus").exists() and "extern" not in path.name)
+        group = next(path for path in pathlib.Path("/sys/fs/cgroup").glob("**/step_[0-9]*") if path.joinpath("cpuset.cpus").exists())
         group.joinpath("cpuset.cpus").write_text("0-3")
         return time.monotonic()
     watch = Watch(shrink, 3).run()
@@ -221,7 +223,7 @@ def two_nodes():
     count, size = 40, 1 << 18
     with slurm_with("task/cgroup,task/affinity", "yes", "2"):
         watched = step("two_nodes", ["-N2", "-n4", "--distribution=block"], [TALK, "--bytes", size, f"pair:{count}", f"half:{count}"],
-                       online=OPTIONS, report="report-%N.json", env={"OMPI_MCA_btl": "self,vader,sm,tcp", "OMPI_MCA_btl_tcp_if_include": "dummy0"})
+                       online=OPTIONS, report="report-%N.json", env={"OMPI_MCA_btl": ENVIRONMENT["OMPI_MCA_btl"] + ",tcp", "OMPI_MCA_btl_tcp_if_include": "dummy0"})
     reports = {report["node"]: report for report in watched.reports}
     check(sorted(reports) == ["node0", "node1"], f"reports of {sorted(reports)}")
     inside_cpuset(watched.series)

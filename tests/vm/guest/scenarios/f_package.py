@@ -11,8 +11,8 @@ PLUGSTACK = pathlib.Path("/etc/slurm/plugstack.conf")
 
 def files():
     """Every file of the system outside of dpkg's own books."""
-    out = subprocess.run(["find", "/usr", "/etc", "/opt", "/var/lib", "-xdev", "-not", "-path", "/var/lib/dpkg*", "-not", "-path", "/var/lib/vm-slurm*"],
-                         capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(["find", "/usr", "/etc", "/opt", "/var/lib", "-xdev", "-not", "-path", "/var/lib/dpkg*",
+                          "-not", "-path", "/var/lib/vm-slurm*"], capture_output=True, text=True, check=True).stdout
     return set(out.splitlines())
 
 
@@ -25,7 +25,7 @@ def debian_package():
     before, line = files(), PLUGSTACK.read_text()
     root("dpkg", "-i", package)
     try:
-        PLUGSTACK.write_text("optional /usr/lib/slurm/spank_ondeloc.so\n")
+        PLUGSTACK.write_text("include /etc/slurm/plugstack.conf.d/*.conf\n")
         watched = step("package", ["-n4"], [TALK, "mirror:60"], online=OPTIONS)
         check(run("sh", "-c", "command -v ondeloc").stdout, "no ondeloc on the path")
     finally:
