@@ -57,7 +57,7 @@ static inline const char* ondeloc_header_fault(const struct ondeloc_header* h, u
     return "offsets do not fit the sizes";
   if (h->segment_size != p.segment_size || file_size != p.segment_size)
     return "the file is not as long as the header says";
-  return NULL;
+  return NULL; /* NOLINT(modernize-use-nullptr): C */
 }
 
 #ifdef __cplusplus

@@ -37,7 +37,7 @@ struct Self {
   bool events;
   bool by_pmix;  // the transport
 };
-Self self;
+constinit Self self{};
 std::atomic<bool> tried{false}, attached{false};
 std::atomic<std::uint32_t> notes{0};
 

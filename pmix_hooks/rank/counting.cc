@@ -5,7 +5,7 @@
 
 namespace ondeloc {
 
-Counting counting;
+constinit Counting counting{};
 
 // With one thread the last communicator follows the program; with several the first one stays,
 // since a word that all threads keep rewriting costs more than the look-up.

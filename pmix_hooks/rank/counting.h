@@ -31,6 +31,7 @@ struct alignas(64) Counting {
   std::atomic<std::uint32_t> messages;  // pmix transport: to space the readings of the clock
   std::atomic<bool> active;             // between attach and detach
 };
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit where it is defined
 extern Counting counting;
 
 // What a message adds: cell + 1 (0 = nothing) and bytes.

@@ -15,6 +15,7 @@
 #include "pmix_hooks/rank/attach.h"
 #include "pmix_hooks/rank/persistent.h"
 #include "pmix_hooks/rank/symbols.h"
+#include "pmix_hooks/rank/text.h"
 
 namespace ondeloc {
 namespace {
@@ -36,8 +37,8 @@ Function behind(std::atomic<void*>& cache, const char* name) {
 
 int nothing_behind(const char* name) {
   char text[96] = "ondeloc: no MPI library found behind ";
-  std::strncat(text, name, 40);
-  std::strcat(text, "\n");
+  append_text(text, name);
+  append_text(text, "\n");
   if (write(2, text, std::strlen(text)) < 0) return open_mpi::kErrOther;
   return open_mpi::kErrOther;
 }

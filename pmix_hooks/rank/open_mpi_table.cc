@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "pmix_hooks/rank/symbols.h"
+#include "pmix_hooks/rank/text.h"
 
 namespace ondeloc {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::size_t kVersionBytes = 8192 + 1;  // MPICH's MPI_MAX_LIBRARY_VERS
 // "Open MPI v5.0.7, package: ..." -> "Open MPI 5.0.7".
 void short_name(const char* version, char* name) {
   std::memset(name, 0, kNameBytes);
-  std::strcpy(name, "Open MPI ");
+  copy_text(name, kNameBytes, "Open MPI ");
   const char* number = version + sizeof(open_mpi::kVersionPrefix) - 1;
   std::size_t length = std::strcspn(number, ", \n");
   if (length > kNameBytes - 10) length = kNameBytes - 10;

@@ -3,13 +3,13 @@
 
 #include <sys/mman.h>
 
-#include <cstring>
+#include <bit>
 
 #include "pmix_hooks/rank/pointer_map.h"
 
 namespace ondeloc {
 
-Peers no_peers{{nullptr}, 0, 0, 0};
+constinit Peers no_peers{{nullptr}, 0, 0, 0};
 
 namespace {
 
@@ -21,7 +21,7 @@ struct State {
   open_mpi::Handle world_group;
   bool multiple;
 };
-State state;
+constinit State state{};
 PointerMap by_comm;
 std::atomic<Peers*> spares[kSpares];
 
@@ -97,21 +97,21 @@ Peers* peers_of(void* comm) {
   MapEntry* entry = by_comm.find_or_insert(comm);
   if (entry == nullptr) return &no_peers;
   std::uint64_t there = entry->first.load(std::memory_order_acquire);
-  if (there != 0) return reinterpret_cast<Peers*>(there);
+  if (there != 0) return std::bit_cast<Peers*>(there);
   Peers* peers = make_peers(comm);
   if (peers == nullptr) return &no_peers;
-  if (entry->first.compare_exchange_strong(there, reinterpret_cast<std::uint64_t>(peers),
+  if (entry->first.compare_exchange_strong(there, std::bit_cast<std::uint64_t>(peers),
                                            std::memory_order_acq_rel))
     return peers;
   peers->comm.store(nullptr, std::memory_order_release);
   keep_spare(peers);
-  return reinterpret_cast<Peers*>(there);
+  return std::bit_cast<Peers*>(there);
 }
 
 void peers_forget(void* comm) {
   MapEntry* entry = by_comm.find(comm);
   if (entry == nullptr) return;
-  auto* peers = reinterpret_cast<Peers*>(entry->first.exchange(0, std::memory_order_acq_rel));
+  auto* peers = std::bit_cast<Peers*>(entry->first.exchange(0, std::memory_order_acq_rel));
   if (peers == nullptr) return;
   peers->comm.store(nullptr, std::memory_order_release);
   keep_spare(peers);

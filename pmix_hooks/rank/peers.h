@@ -37,7 +37,8 @@ struct LocalTable {
   std::uint32_t local_ranks;
 };
 
-extern Peers no_peers;  // of no communicator
+// Of no communicator. NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit
+extern Peers no_peers;
 
 // REQUIRES: before the first message. `multiple`: threads may send at the same time.
 bool peers_start(const MpiCalls& calls, const LocalTable& table, bool multiple);

@@ -11,6 +11,7 @@
 #include "mapcore/segment/event_record.h"
 
 #include "pmix_hooks/rank/symbols.h"
+#include "pmix_hooks/rank/text.h"
 
 namespace ondeloc {
 namespace {
@@ -18,14 +19,14 @@ namespace {
 // Only types and constants of pmix.h are used; functions are found, so that none is linked.
 decltype(&PMIx_Notify_event) notify;
 decltype(&PMIx_Get) get;
-pmix_proc_t self;
+constinit pmix_proc_t self{};
 
 struct EventBuffer {
   std::atomic<std::uint32_t> busy;
   pmix_info_t info[3];
   alignas(8) unsigned char record[ONDELOC_RECORD_MAX];
 };
-EventBuffer buffers[8];
+constinit EventBuffer buffers[8]{};
 
 void on_done(pmix_status_t, void* data) {
   static_cast<EventBuffer*>(data)->busy.store(0, std::memory_order_release);
@@ -51,14 +52,14 @@ EventBuffer* wait_for_free_buffer() {
 
 void set_true(pmix_info_t& info, const char* key) {
   std::memset(&info, 0, sizeof(info));
-  std::strcpy(info.key, key);
+  copy_text(info.key, key);
   info.value.type = PMIX_BOOL;
   info.value.data.flag = true;
 }
 
 void set_record(pmix_info_t& info, unsigned char* record, std::uint32_t length) {
   std::memset(&info, 0, sizeof(info));
-  std::strcpy(info.key, ONDELOC_RECORD_KEY);
+  copy_text(info.key, ONDELOC_RECORD_KEY);
   info.value.type = PMIX_BYTE_OBJECT;
   info.value.data.bo.bytes = reinterpret_cast<char*>(record);
   info.value.data.bo.size = length;
@@ -69,7 +70,7 @@ bool read_identity() {
   const char* rank = getenv("PMIX_RANK");
   if (nspace == nullptr || rank == nullptr || *rank < '0' || *rank > '9') return false;
   if (std::strlen(nspace) >= sizeof(self.nspace)) return false;
-  std::strcpy(self.nspace, nspace);
+  copy_text(self.nspace, nspace);
   self.rank = static_cast<pmix_rank_t>(strtoul(rank, nullptr, 10));
   return true;
 }

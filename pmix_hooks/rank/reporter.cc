@@ -27,7 +27,7 @@ struct State {
   Totals told;  // by SAMPLE
   std::uint32_t samples;
 };
-State state;
+constinit State state{};
 
 ondeloc_record_head head_of(ondeloc_record_type type, std::uint32_t length) {
   return {ONDELOC_RECORD_MAGIC,

@@ -15,6 +15,8 @@
 
 #include "mapcore/segment/layout.h"
 
+#include "pmix_hooks/rank/text.h"
+
 namespace ondeloc {
 namespace {
 
@@ -73,7 +75,7 @@ void allowed_cpus(char* text, std::size_t size) {
     const int length = cpu == last ? snprintf(range, sizeof(range), "%s%d", comma, cpu)
                                    : snprintf(range, sizeof(range), "%s%d-%d", comma, cpu, last);
     if (used + static_cast<std::size_t>(length) >= size) return;
-    std::strcpy(text + used, range);
+    copy_text(text + used, size - used, range);
     used += static_cast<std::size_t>(length);
     cpu = last;
   }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "pmix_hooks/open_mpi_facts.h"
+#include "pmix_hooks/rank/text.h"
 
 namespace ondeloc {
 namespace {
@@ -35,7 +36,7 @@ int collect(dl_phdr_info* object, std::size_t, void* data) {
   auto* found = static_cast<Collected*>(data);
   if (found->count == 8 || std::strstr(object->dlpi_name, "/libmpi") == nullptr) return 0;
   if (std::strlen(object->dlpi_name) >= sizeof(Name)) return 0;
-  std::strcpy(found->names[found->count++].path, object->dlpi_name);
+  copy_text(found->names[found->count++].path, object->dlpi_name);
   return 0;
 }
 

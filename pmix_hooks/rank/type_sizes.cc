@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/type_sizes.h"
 
-#include <cstring>
-
 #include "pmix_hooks/rank/symbols.h"
+#include "pmix_hooks/rank/text.h"
 
 namespace ondeloc {
 
-alignas(64) TypeEntry type_table[kTypeSlots + 1];
+alignas(64) constinit TypeEntry type_table[kTypeSlots + 1]{};
 
 namespace {
 
@@ -27,8 +26,8 @@ void type_sizes_start(const MpiCalls& calls) {
   ask_size = calls.type_size;
   for (const char* name : open_mpi::kPredefinedTypes) {
     char symbol[64] = {};
-    std::strcpy(symbol, open_mpi::kTypePrefix);
-    std::strncat(symbol, name, sizeof(symbol) - sizeof(open_mpi::kTypePrefix));
+    copy_text(symbol, open_mpi::kTypePrefix);
+    append_text(symbol, name);
     void* type = mpi_object(symbol);
     long long bytes = -1;
     if (type != nullptr && ask_size(type, &bytes) == open_mpi::kSuccess && bytes >= 0)

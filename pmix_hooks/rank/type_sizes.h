@@ -16,7 +16,8 @@ struct TypeEntry {
   std::uint64_t bytes;
 };
 inline constexpr std::uint64_t kTypeSlots = 256;  // at most a third full
-extern TypeEntry type_table[kTypeSlots + 1];      // the last is always empty
+// The last is always empty. NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit
+extern TypeEntry type_table[kTypeSlots + 1];
 
 void type_sizes_start(const MpiCalls& calls);
 std::uint64_t derived_type_size(void* type);
