@@ -115,7 +115,7 @@ void collect_report(const MapperState& state, Report& report) {
   report.job = state.view.header().job_id;
   report.step = state.view.header().step_id;
   report.node = state.config.node;
-  report.mode = "online";
+  report.mode = mode_name(state.config.options.mode);
   report.algorithm = state.config.options.algorithm;
   add_options(state.config, report);
   add_topology(state, report);

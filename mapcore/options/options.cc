@@ -82,6 +82,7 @@ bool contains(const std::vector<std::string_view>& names, std::string_view name)
 Status check_together(Options& options, const std::vector<std::string_view>& given) {
   if (options.relative && options.mode != Mode::kStatic)
     return Error("relative goes with static:FILE only");
+  if (options.mode == Mode::kStatic) options.decide = Decide::kNever;
   if (options.max_interval_ms < options.interval_ms) {
     if (contains(given, "max-interval"))
       return Error(fmt::format("max-interval: {} ms is below the interval of {} ms",
@@ -104,6 +105,12 @@ Result<std::uint32_t> parse_interval(std::string_view text) {
   }
   return Error(fmt::format("'{}' is no time from 1ms to 1h: use for example 500ms, 2s or 1.5m",
                            shorten(text)));
+}
+
+std::string_view mode_name(Mode mode) {
+  for (const ModeRow& row : mode_rows())
+    if (row.mode == mode) return row.name;
+  return "profile";
 }
 
 Result<Options> parse_options(std::string_view text) {

@@ -53,8 +53,10 @@ struct SiteOptions {
 inline constexpr std::size_t kMaxOptionLength = 4096;
 
 // One short sentence on error, the offending piece shortened, never the whole value. The algorithm
-// and its argument are checked too (algorithm_table.h).
+// and its argument are checked too (algorithm_table.h). static implies decide=never: with report=
+// it only watches.
 Result<Options> parse_options(std::string_view text);
+std::string_view mode_name(Mode mode);
 // `arguments`: the words after the plugin's path in plugstack.conf, each key=value.
 Result<SiteOptions> parse_site_options(const std::vector<std::string_view>& arguments);
 // 500, 500ms, 2s, 1.5s, 1m -> milliseconds, 1 to 3 600 000.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * partners [-s SECONDS | -m MESSAGES] [-b BYTES] [-p PAUSE_US] [-w]: changes its partners half-way.
- * 4 ranks, or 8, 12, .... In the first half rank r exchanges messages with r ^ 1, in
- * the second half with r ^ 2. A half is SECONDS long (default 5) or MESSAGES exchanges.
- *   -b   bytes of a message (default 65536)
- *   -p   pause after each exchange, microseconds (default 200)
- *   -w   each rank prints, once a second, where its threads may run
+ * partners [-s SECONDS | -m MESSAGES] [-b BYTES] [-p PAUSE_US] [-i SECONDS] [-w]: changes its
+ * partners half-way. 4 ranks, or 8, 12, .... In the first half rank r exchanges messages with r ^
+ * 1, in the second half with r ^ 2. A half is SECONDS long (default 5) or MESSAGES exchanges. -b
+ * bytes of a message (default 65536) -p   pause after each exchange, microseconds (default 200) -i
+ * time between two lines of progress, seconds (default 1) -w   each rank prints, with its progress,
+ * where its threads may run
  *
  * Prints lines that a person and a test can read, times in seconds since the epoch:
  *   partners: rank R half H from T0 to T1 sent to rank P: B bytes in N messages
- *   partners: rank R at T half H sent to rank P: B bytes so far         (once a second)
+ *   partners: rank R at T half H sent to rank P: B bytes so far
  *   partners: rank R at T thread I may run on CPUs LIST                 (-w)
  *   partners: rank R half H first on CPUs LIST last on CPUs LIST
  * All counters are the program's own.
@@ -29,6 +29,7 @@ struct settings {
   int bytes;
   unsigned pause;
   int watch;
+  double progress;
 };
 
 struct half {
@@ -37,7 +38,7 @@ struct half {
   double start;
 };
 
-static struct settings settings = {5, 0, 65536, 200, 0};
+static struct settings settings = {5, 0, 65536, 200, 0, 1};
 static int rank, size;
 static char *out, *in;
 
@@ -108,14 +109,14 @@ static void run_half(int number, int partner) {
   struct half h = {number, partner, 0, 0, now()};
   char first[256], last[256];
   const int lead = rank < partner;
-  double next = h.start + 1;
+  double next = h.start + settings.progress;
   cpus_of_main(first, sizeof(first));
   for (int more = 1; more;) {
     exchange(&h, lead);
     more = lead ? out[0] : in[0];
     if (now() >= next) {
       print_progress(&h);
-      next += 1;
+      next += settings.progress;
     }
   }
   cpus_of_main(last, sizeof(last));
@@ -127,12 +128,15 @@ static void run_half(int number, int partner) {
 }
 
 static void read_arguments(int argc, char** argv) {
-  for (int option; (option = getopt(argc, argv, "s:m:b:p:w")) != -1;) switch (option) {
+  for (int option; (option = getopt(argc, argv, "s:m:b:p:i:w")) != -1;) switch (option) {
       case 's':
         settings.seconds = atof(optarg);
         break;
       case 'm':
         settings.messages = atol(optarg);
+        break;
+      case 'i':
+        settings.progress = atof(optarg);
         break;
       case 'b':
         settings.bytes = atoi(optarg);

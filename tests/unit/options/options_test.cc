@@ -63,6 +63,8 @@ TEST_CASE("modes") {
   CHECK(options->mode == Mode::kStatic);
   CHECK(options->file == "dir/a:b.txt");
   CHECK(options->relative);
+  CHECK(options->decide == Decide::kNever);
+  CHECK(mode_name(Mode::kStatic) == "static");
   CHECK(error_of("static") == "mode 'static' needs a file: use static:FILE");
   CHECK(error_of("static:") == "mode 'static' needs a file: use static:FILE");
   CHECK(error_of("online:x") == "mode 'online' takes no argument, not 'x'");

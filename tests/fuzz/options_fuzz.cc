@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text as a value of --ondeloc and as words of plugstack.conf: what root parses in slurmstepd.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "mapcore/base/text.h"
+#include "mapcore/options/options.h"
+
+namespace {
+
+void check_sentence(const ondeloc::Error& error) {
+  if (error.message().empty() || error.message().size() > 300) std::abort();
+  for (const char c : error.message())
+    if (c < ' ' || c > '~') std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ondeloc;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto options = parse_options(text);
+  if (!options) {
+    check_sentence(options.error());
+  } else {
+    const bool sane =
+        options->interval_ms >= 1 && options->interval_ms <= options->max_interval_ms &&
+        options->max_interval_ms <= 3'600'000 && options->slope > 1 && options->threshold >= 0 &&
+        options->threshold <= 1 && text.size() <= kMaxOptionLength;
+    if (!sane) std::abort();
+  }
+  const auto site = parse_site_options(split(text, ' '));
+  if (!site) check_sentence(site.error());
+  return 0;
+}

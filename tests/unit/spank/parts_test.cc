@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the plugin that need no Slurm: children, masks, trusted files.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/unit/catch.h"
+
+#include "spank/child.h"
+#include "spank/task_cpus.h"
+#include "spank/trusted_file.h"
+
+using namespace ondeloc;
+
+namespace {
+
+Program shell(const std::string& script) {
+  Program program;
+  program.path = "/bin/sh";
+  program.arguments = {"-c", script};
+  program.environment = {"PATH=/usr/bin:/bin", "ONLY=this"};
+  return program;
+}
+
+std::string temporary() {
+  char name[] = "/tmp/ondeloc-unit.XXXXXX";
+  close(mkstemp(name));
+  return name;
+}
+
+// What a detached program wrote; it has no parent that could wait for it.
+std::string when_written(const std::string& path) {
+  for (int turn = 0; turn < 500; ++turn) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    if (text.str().find("end\n") != std::string::npos) return text.str();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("run_and_wait gives the exit status and the first line of standard error") {
+  auto outcome = run_and_wait(shell("echo lost; echo one >&2; echo two >&2; exit 3"));
+  REQUIRE(outcome.ok());
+  CHECK(outcome->exit_status == 3);
+  CHECK(outcome->sentence == "one");
+  outcome = run_and_wait(shell("kill -KILL $$"));
+  REQUIRE(outcome.ok());
+  CHECK(outcome->exit_status == -1);
+  Program missing;
+  missing.path = "/nonexistent";
+  outcome = run_and_wait(missing);
+  REQUIRE(outcome.ok());
+  CHECK(outcome->exit_status == 127);
+}
+
+TEST_CASE("a child sees its own environment and no descriptor but the kept ones") {
+  setenv("LD_PRELOAD_OF_PARENT", "x", 1);
+  const int kept = fcntl(open("/dev/null", O_RDONLY), F_DUPFD_CLOEXEC, 40);
+  const int dropped = fcntl(kept, F_DUPFD, 50);
+  REQUIRE(kept >= 40);
+  REQUIRE(dropped >= 50);
+  const std::string fds = "/proc/$$/fd/";
+  Program program = shell("test -e " + fds + std::to_string(kept) + " || echo lost >&2; test -e " +
+                          fds + std::to_string(dropped) + " && echo leaked >&2; echo seen >&2");
+  program.kept = {kept};
+  auto outcome = run_and_wait(program);
+  REQUIRE(outcome.ok());
+  CHECK(outcome->sentence == "seen");
+  outcome = run_and_wait(shell("echo $ONLY$LD_PRELOAD_OF_PARENT >&2"));
+  REQUIRE(outcome.ok());
+  CHECK(outcome->sentence == "this");
+  CHECK((fcntl(kept, F_GETFD) & FD_CLOEXEC) != 0);
+  close(kept);
+  close(dropped);
+}
+
+TEST_CASE("a detached child is nobody's child, ignores the job's signals and blocks none") {
+  const std::string path = temporary();
+  REQUIRE(start_detached(shell("echo PPid: $PPID >" + path +
+                               "; grep -E '^(SigBlk|SigIgn|NoNewPrivs)' /proc/self/status >>" +
+                               path + "; echo end >>" + path))
+              .ok());
+  const std::string text = when_written(path);
+  unlink(path.c_str());
+  CHECK(text.find("PPid: " + std::to_string(getpid()) + "\n") == std::string::npos);
+  CHECK(text.find("SigBlk:\t0000000000000000") != std::string::npos);
+  CHECK(text.find("NoNewPrivs:\t1") != std::string::npos);
+  // HUP INT QUIT USR1 USR2 PIPE TERM TSTP
+  CHECK(text.find("SigIgn:\t0000000000085a07") != std::string::npos);
+}
+
+TEST_CASE("masks of SLURM_CPU_BIND_LIST") {
+  CHECK(cpus_of_masks("0x1,0x2") == CpuWords{3});
+  CHECK(cpus_of_masks("0x80000000000000001") == CpuWords{1, 8});
+  CHECK(cpus_of_masks("FF,0x100") == CpuWords{0x1ff});
+  for (const char* wrong : {"", "0x", "0x1,", "0x1,zz", "1;2"}) CHECK(cpus_of_masks(wrong).empty());
+  CHECK(cpus_of_masks(std::string(5000, 'f')).empty());
+  CHECK_FALSE(own_cpus().empty());
+}
+
+TEST_CASE("only files that root alone can write are trusted") {
+  CHECK(check_trusted_file("/bin/sh", X_OK).ok());
+  CHECK_FALSE(check_trusted_file("/nonexistent", R_OK).ok());
+  CHECK_FALSE(check_trusted_file("/tmp", R_OK).ok());
+  const std::string path = temporary();
+  chmod(path.c_str(), 0666);
+  const Status open_to_all = check_trusted_file(path, R_OK);
+  CHECK_FALSE(open_to_all.ok());
+  unlink(path.c_str());
+}
