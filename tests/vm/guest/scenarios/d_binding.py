@@ -139,7 +139,7 @@ def one_hardware_thread_a_core():
     return "; ".join(said)
 
 
-VARIANTS = [["--cpu-bind=none"], ["--cpu-bind=cores"], ["--cpu-bind=sockets"], ["--cpu-bind=ldoms"], ["--cpu-bind=map_cpu:3,1,0,2"],
+VARIANTS = [["--cpu-bind=none"], ["--cpu-bind=cores"], ["--cpu-bind=sockets"], ["--cpu-bind=ldoms"], ["--cpu-bind=map_cpu:6,2,0,4"],
             ["--distribution=block:block"], ["--distribution=cyclic:cyclic"], ["--exact"], ["--overlap"]]
 
 

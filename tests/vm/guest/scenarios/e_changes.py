@@ -222,7 +222,7 @@ def two_nodes():
     """One step over two slurmds, each with its own mapper: what goes to the other node is counted as that, to the byte."""
     count, size = 40, 1 << 18
     with slurm_with("task/cgroup,task/affinity", "yes", "2"):
-        watched = step("two_nodes", ["-N2", "-n4", "--distribution=block"], [TALK, "--bytes", size, f"pair:{count}", f"half:{count}"],
+        watched = step("two_nodes", ["-N2", "-n4", "--ntasks-per-node=2"], [TALK, "--bytes", size, f"pair:{count}", f"half:{count}"],
                        online=OPTIONS, report="report-%N.json", env={"OMPI_MCA_btl": ENVIRONMENT["OMPI_MCA_btl"] + ",tcp", "OMPI_MCA_btl_tcp_if_include": "dummy0"})
     reports = {report["node"]: report for report in watched.reports}
     check(sorted(reports) == ["node0", "node1"], f"reports of {sorted(reports)}")
