@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "mapcore/segment/channel_layout.h"
 #include "mapcore/segment/rank_env.h"
 #include "mapcore/segment/segment_create.h"
 
@@ -66,14 +67,16 @@ Result<std::vector<std::uint32_t>> world_ranks_here(spank_t spank, std::uint32_t
 Status make_segment(spank_t spank, Step& step) {
   auto world = world_ranks_here(spank, step.local_ranks);
   if (!world) return std::move(world).error();
-  auto segment = create_segment({.world_ranks = step.world_ranks,
-                                 .world_of_local = *world,
-                                 .job_id = step.job_id,
-                                 .step_id = step.step_id,
-                                 .uid = step.uid,
-                                 .gid = step.gid,
-                                 .cpus_per_task = step.cpus_per_task,
-                                 .interval_ms = step.options.interval_ms});
+  auto segment = create_segment(
+      {.world_ranks = step.world_ranks,
+       .world_of_local = *world,
+       .job_id = step.job_id,
+       .step_id = step.step_id,
+       .uid = step.uid,
+       .gid = step.gid,
+       .cpus_per_task = step.cpus_per_task,
+       .interval_ms = step.options.interval_ms,
+       .record_cells = step.options.mode == Mode::kProfile ? ONDELOC_RECORD_CELLS : 0});
   if (!segment) return std::move(segment).error();
   step.segment.reset(fcntl(segment->get(), F_DUPFD_CLOEXEC, kSegmentFd));
   if (step.segment.valid()) return {};
@@ -112,7 +115,8 @@ Status read_options(spank_t spank, Arguments arguments, Step& step) {
   if (!options) return std::move(options).error();
   step.options = std::move(*options);
   step.bind = step.options.mode == Mode::kStatic;
-  step.watch = step.options.mode == Mode::kOnline || (step.bind && !step.options.report.empty());
+  step.watch = step.options.mode == Mode::kOnline || step.options.mode == Mode::kProfile ||
+               (step.bind && !step.options.report.empty());
   fill_paths(step);
   return {};
 }

@@ -15,6 +15,7 @@
 
 #include "mapcore/base/text.h"
 #include "mapcore/mapper/bind_static.h"
+#include "mapcore/mapper/recorder.h"
 #include "mapcore/mapper/run.h"
 
 namespace ondeloc {
@@ -121,7 +122,7 @@ int run_online(const Arguments& arguments) {
   config.topology = arguments.text("topology");
   config.min_interval_ms = static_cast<std::uint32_t>(arguments.number("min-interval", 100));
   config.read_rows = !arguments.has_switch("no-rows");
-  say(say_fd, run_mapper(config));
+  say(say_fd, config.options.mode == Mode::kProfile ? run_recorder(config) : run_mapper(config));
   return 0;
 }
 

@@ -55,16 +55,8 @@ Status set_algorithm(Options& options, std::string_view value) {
   return {};
 }
 
-// The patterns that the mapper replaces; any other % is a typing error better told now.
 Status set_report(Options& options, std::string_view value) {
-  if (value.size() > kMaxPath)
-    return Error(fmt::format("the file name has more than {} characters", kMaxPath));
-  for (std::size_t at = value.find('%'); at != value.npos; at = value.find('%', at + 2)) {
-    const char next = at + 1 < value.size() ? value[at + 1] : ' ';
-    if (std::string_view("jsN%").find(next) == std::string_view::npos)
-      return Error(fmt::format("'{}' is no pattern: use %j (job), %s (step), %N (node) or %%",
-                               shorten(value.substr(at, 2))));
-  }
+  if (Status good = check_file_pattern(value); !good) return good;
   options.report = value;
   return {};
 }
@@ -73,6 +65,8 @@ constexpr auto kModes = std::to_array<ModeRow>({
     {"off", "", Mode::kOff, "leave the step alone"},
     {"online", "", Mode::kOnline, "watch the ranks, map and re-bind them while they run"},
     {"static", "FILE", Mode::kStatic, "bind the ranks once, as an Open MPI rankfile says"},
+    {"profile", "FILE", Mode::kProfile,
+     "record who sends how much to whom and when; %j job, %s step, %N node"},
     {"help", "", Mode::kHelp, "print this and end"},
 });
 
@@ -124,6 +118,19 @@ constexpr auto kKeys = std::to_array<KeyRow>({
 });
 
 }  // namespace
+
+// The patterns that the mapper replaces; any other % is a typing error better told now.
+Status check_file_pattern(std::string_view value) {
+  if (value.size() > kMaxPath)
+    return Error(fmt::format("the file name has more than {} characters", kMaxPath));
+  for (std::size_t at = value.find('%'); at != value.npos; at = value.find('%', at + 2)) {
+    const char next = at + 1 < value.size() ? value[at + 1] : ' ';
+    if (std::string_view("jsN%").find(next) == std::string_view::npos)
+      return Error(fmt::format("'{}' is no pattern: use %j (job), %s (step), %N (node) or %%",
+                               shorten(value.substr(at, 2))));
+  }
+  return {};
+}
 
 std::span<const ModeRow> mode_rows() { return kModes; }
 std::span<const KeyRow> key_rows() { return kKeys; }

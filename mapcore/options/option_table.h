@@ -34,6 +34,9 @@ struct SiteRow {
   Status (*set)(SiteOptions& site, std::string_view value);
 };
 
+// Of profile:FILE and report=FILE: %j, %s, %N and %% and no other %.
+Status check_file_pattern(std::string_view value);
+
 std::span<const ModeRow> mode_rows();
 std::span<const KeyRow> key_rows();
 std::span<const SiteRow> site_rows();

@@ -83,6 +83,12 @@ Status check_together(Options& options, const std::vector<std::string_view>& giv
   if (options.relative && options.mode != Mode::kStatic)
     return Error("relative goes with static:FILE only");
   if (options.mode == Mode::kStatic) options.decide = Decide::kNever;
+  if (options.mode == Mode::kProfile) {
+    if (Status good = check_file_pattern(options.file); !good)
+      return std::move(good).error().within("profile");
+    if (contains(given, "report"))
+      return Error("report goes with online and static, not with profile");
+  }
   if (options.max_interval_ms < options.interval_ms) {
     if (contains(given, "max-interval"))
       return Error(fmt::format("max-interval: {} ms is below the interval of {} ms",

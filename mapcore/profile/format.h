@@ -39,7 +39,7 @@
 //   events  (1)  four columns of `count` varints, one after the other, events in time order:
 //                time - time of the event before (the first: - smallest time), src, dst, bytes
 //   totals  (2)  count x {src, dst, bytes, messages}: exact running totals from the rank's own
-//                counters; the last record of a pair counts
+//                counters; the last record of a pair counts; src = dst: what src sent off the node
 //   drops   (3)  count x {rank, events, bytes}: lost because the recorder was behind; running
 //                totals, the last record of a rank counts
 //   memory  (4)  count x {rank, bytes accessed, bytes from DRAM + 1 or 0 = unknown}

@@ -19,7 +19,8 @@ bool uses_totals(const ProfileReader& profile, const TimeWindow& window) {
   const bool dropped =
       std::any_of(drops.begin(), drops.end(), [](const RankDrops& d) { return d.events > 0; });
   return dropped && window.from_ns <= span.from_ns && window.to_ns >= span.to_ns &&
-         profile.header().local_ranks == profile.header().ranks && !profile.totals().empty();
+         profile.header().nodes == 1 && profile.header().local_ranks == profile.header().ranks &&
+         !profile.totals().empty();
 }
 
 CommMatrix profile_matrix(ProfileReader& profile, const TimeWindow& window,

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "mapcore/segment/channel_layout.h"
 #include "mapcore/segment/layout.h"
 
 #ifdef __cplusplus
@@ -21,7 +22,7 @@ struct ondeloc_places {
   uint64_t table_offset;
   uint64_t rows_offset;
   uint64_t row_stride;
-  uint64_t segment_size;
+  uint64_t segment_size; /* without the event channel, which begins here */
 };
 
 static inline uint64_t ondeloc_page_up(uint64_t bytes) {
@@ -55,7 +56,9 @@ static inline const char* ondeloc_header_fault(const struct ondeloc_header* h, u
   if (h->slots_offset != p.slots_offset || h->table_offset != p.table_offset ||
       h->rows_offset != p.rows_offset || h->row_stride != p.row_stride)
     return "offsets do not fit the sizes";
-  if (h->segment_size != p.segment_size || file_size != p.segment_size)
+  if (h->record_cells > ONDELOC_RECORD_CELLS_MAX) return "bad record_cells";
+  const uint64_t size = p.segment_size + ondeloc_channel_size(h->local_ranks, h->record_cells);
+  if (h->segment_size != size || file_size != size)
     return "the file is not as long as the header says";
   return NULL; /* NOLINT(modernize-use-nullptr): C */
 }

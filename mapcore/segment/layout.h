@@ -57,8 +57,9 @@ struct ondeloc_header {
   uint32_t step_id;
   uint32_t uid;
   uint32_t cpus_per_task;
-  uint32_t interval_ms; /* first interval; ranks without the tick use it */
-  uint32_t reserved[25];
+  uint32_t interval_ms;  /* first interval; ranks without the tick use it */
+  uint32_t record_cells; /* of each rank's pool in the event channel behind the rows; 0: none */
+  uint32_t reserved[24];
   uint64_t tick; /* raised by the mapper once an interval; on a cache line of its own */
   uint32_t mapper_pid;
   uint32_t reserved_tail[13];

@@ -34,12 +34,18 @@ int write_all(int fd, const void* data, std::size_t size, std::uint64_t offset) 
   return 0;
 }
 
+std::uint64_t whole_size(const SegmentPlan& plan, const ondeloc_places& places) {
+  const auto ranks = static_cast<std::uint32_t>(plan.world_of_local.size());
+  return places.segment_size + ondeloc_channel_size(ranks, plan.record_cells);
+}
+
 ondeloc_header header_of(const SegmentPlan& plan, const ondeloc_places& places) {
   ondeloc_header h{};
   h.magic = ONDELOC_MAGIC;
   h.version = ONDELOC_LAYOUT_VERSION;
   h.header_size = sizeof(ondeloc_header);
-  h.segment_size = places.segment_size;
+  h.record_cells = plan.record_cells;
+  h.segment_size = whole_size(plan, places);
   h.local_ranks = static_cast<std::uint32_t>(plan.world_of_local.size());
   h.world_ranks = plan.world_ranks;
   h.slots_offset = places.slots_offset;
@@ -63,6 +69,8 @@ Status check_plan(const SegmentPlan& plan) {
     return Error("segment: " + std::to_string(n) + " of " + std::to_string(plan.world_ranks) +
                      " ranks on this node, which is beyond what ondeloc can hold",
                  EINVAL);
+  if (plan.record_cells > ONDELOC_RECORD_CELLS_MAX)
+    return Error("segment: too many cells in an event pool", EINVAL);
   for (const std::uint32_t world : plan.world_of_local)
     if (world >= plan.world_ranks)
       return Error("segment: world rank " + std::to_string(world) + " is not below " +
@@ -117,7 +125,7 @@ Result<UniqueFd> create_segment(const SegmentPlan& plan) {
       ondeloc_places_of(static_cast<std::uint32_t>(plan.world_of_local.size()), plan.world_ranks);
   UniqueFd fd = open_memfd();
   if (!fd.valid()) return Error::from_errno("segment: memfd_create");
-  if (Status good = size_and_seal(fd.get(), places.segment_size, plan.uid, plan.gid); !good)
+  if (Status good = size_and_seal(fd.get(), whole_size(plan, places), plan.uid, plan.gid); !good)
     return std::move(good).error();
   if (const int bad = write_table(fd.get(), plan, places.table_offset); bad != 0)
     return Error::from_errno("segment: writing the rank table", bad);

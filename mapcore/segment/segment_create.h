@@ -29,6 +29,7 @@ struct SegmentPlan {
   gid_t gid = 0;
   std::uint32_t cpus_per_task = 1;
   std::uint32_t interval_ms = 500;
+  std::uint32_t record_cells = 0;  // of each rank's pool in the event channel; 0: no channel
 };
 
 // A memfd, sized, sealed against growing, shrinking and further sealing, mode 0600, given to

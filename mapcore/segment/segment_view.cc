@@ -103,6 +103,11 @@ int SegmentView::local_of_world(std::uint32_t world) const {
   return entry == 0 || entry > header_.local_ranks ? -1 : static_cast<int>(entry) - 1;
 }
 
+char* SegmentView::channel() const {
+  if (header_.record_cells == 0) return nullptr;
+  return base_ + ondeloc_places_of(header_.local_ranks, header_.world_ranks).segment_size;
+}
+
 std::uint64_t SegmentView::tick() const { return load(shared_header()->tick); }
 
 void SegmentView::raise_tick() {

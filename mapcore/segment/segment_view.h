@@ -55,6 +55,9 @@ class SegmentView {
   // Local rank of a world rank, -1 when it is not on this node or the table holds nonsense.
   int local_of_world(std::uint32_t world) const;
 
+  // The event channel (channel_layout.h), nullptr where the segment has none.
+  char* channel() const;
+
   std::uint64_t tick() const;
   void raise_tick();  // asks every rank for a SAMPLE
   void set_mapper_pid(std::int32_t pid);

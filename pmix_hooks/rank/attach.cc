@@ -36,6 +36,7 @@ struct Self {
   int thread_level;
   bool events;
   bool by_pmix;  // the transport
+  Way way;
 };
 constinit Self self{};
 std::atomic<bool> tried{false}, attached{false};
@@ -148,6 +149,11 @@ ondeloc_cell* own_row() {
   return self.segment.row(self.local_rank);
 }
 
+Way choose_way() {
+  if (self.by_pmix) return Way::kPmix;
+  return self.segment.start_recording(self.local_rank, recording) ? Way::kRecord : Way::kShm;
+}
+
 bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   static const std::uint64_t never = 0;
   const bool multiple = self.thread_level == open_mpi::kThreadMultiple;
@@ -155,7 +161,8 @@ bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
   if (!peers_start(self.calls, table, multiple)) return false;
   type_sizes_start(self.calls);
-  persistent_setup(multiple, self.by_pmix);
+  self.way = choose_way();
+  persistent_setup(multiple, self.way);
   counting.row = row;
   counting.tick = self.segment.valid() && self.events ? self.segment.tick() : &never;
   counting.tick_seen.store(__atomic_load_n(counting.tick, __ATOMIC_RELAXED));
@@ -165,7 +172,7 @@ bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
 
 void start_counting() {
   counting.active.store(true);
-  install_hooks(self.table, self.thread_level == open_mpi::kThreadMultiple, self.by_pmix);
+  install_hooks(self.table, self.thread_level == open_mpi::kThreadMultiple, self.way);
   attached.store(true);
 }
 

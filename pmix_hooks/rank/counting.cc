@@ -6,6 +6,7 @@
 namespace ondeloc {
 
 constinit Counting counting{};
+constinit ChannelWriter recording{};
 
 // With one thread the last communicator follows the program; with several the first one stays,
 // since a word that all threads keep rewriting costs more than the look-up.

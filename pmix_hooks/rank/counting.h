@@ -15,7 +15,9 @@
 
 #include "pmix_hooks/rank/add_message.h"
 #include "pmix_hooks/rank/peers.h"
+#include "pmix_hooks/rank/recording.h"
 #include "pmix_hooks/rank/type_sizes.h"
+#include "pmix_hooks/rank/way.h"
 
 namespace ondeloc {
 
@@ -34,9 +36,9 @@ struct alignas(64) Counting {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit where it is defined
 extern Counting counting;
 
-// What a message adds: cell + 1 (0 = nothing) and bytes.
+// What a message adds: the place of its peer (peers.h; 0 = nothing) and bytes.
 struct Addition {
-  std::uint64_t cell;
+  std::uint64_t place;
   std::uint64_t bytes;
 };
 
@@ -49,16 +51,16 @@ inline Addition addition_of(std::size_t count, void* type, int peer, void* comm)
   if (__builtin_expect(peers->comm.load(std::memory_order_acquire) != comm, 0))
     peers = other_peers(comm);
   if (__builtin_expect(static_cast<std::uint32_t>(peer) >= peers->size, 0)) return {0, 0};
-  std::uint32_t cell =
-      peers->cell(static_cast<std::uint32_t>(peer)).load(std::memory_order_relaxed);
-  if (__builtin_expect(cell == 0, 0)) cell = peers_translate(peers, comm, peer);
-  if (cell == 0) __builtin_unreachable();  // a translation is never 0
-  return {cell, count * type_size(type)};
+  std::uint64_t place =
+      peers->place(static_cast<std::uint32_t>(peer)).load(std::memory_order_relaxed);
+  if (__builtin_expect(place == 0, 0)) place = peers_translate(peers, comm, peer);
+  if (place == 0) __builtin_unreachable();  // a translation is never 0
+  return {place, count * type_size(type)};
 }
 
-template <bool kClock>
+template <Way kWay>
 inline void beat() {
-  if constexpr (kClock) {
+  if constexpr (kWay == Way::kPmix) {
     const std::uint32_t n = counting.messages.load(std::memory_order_relaxed) + 1;
     counting.messages.store(n, std::memory_order_relaxed);
     if (n % kClockEvery == 0) beat_by_clock();
@@ -69,11 +71,13 @@ inline void beat() {
   }
 }
 
-template <bool kMultiple, bool kClock>
+template <bool kMultiple, Way kWay>
 inline void add(const Addition& what) {
-  if (__builtin_expect(what.cell == 0, 0)) return;
-  add_message<kMultiple>(counting.row[what.cell - 1], what.bytes);
-  beat<kClock>();
+  if (__builtin_expect(what.place == 0, 0)) return;
+  add_message<kMultiple>(counting.row[static_cast<std::uint32_t>(what.place) - 1], what.bytes);
+  if constexpr (kWay == Way::kRecord)
+    record<kMultiple>(static_cast<std::uint32_t>(what.place >> 32), what.bytes);
+  beat<kWay>();
 }
 
 }  // namespace ondeloc

@@ -53,12 +53,12 @@ void keep_spare(Peers* peers) {
 }
 
 Peers* new_peers(std::uint32_t size) {
-  const std::uint64_t wanted = sizeof(Peers) + std::uint64_t{size} * sizeof(std::uint32_t);
+  const std::uint64_t wanted = sizeof(Peers) + std::uint64_t{size} * sizeof(std::uint64_t);
   const std::uint64_t bytes = (wanted + 4095) / 4096 * 4096;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   auto* peers = static_cast<Peers*>(memory);
-  peers->capacity = static_cast<std::uint32_t>((bytes - sizeof(Peers)) / sizeof(std::uint32_t));
+  peers->capacity = static_cast<std::uint32_t>((bytes - sizeof(Peers)) / sizeof(std::uint64_t));
   peers->mapped_bytes = bytes;
   return peers;
 }
@@ -69,7 +69,7 @@ Peers* make_peers(void* comm) {
   Peers* peers = take_spare(size);
   if (peers == nullptr) peers = new_peers(size);
   if (peers == nullptr) return nullptr;
-  for (std::uint32_t i = 0; i < size; ++i) peers->cell(i).store(0, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < size; ++i) peers->place(i).store(0, std::memory_order_relaxed);
   peers->size = size;
   peers->comm.store(comm, std::memory_order_release);
   return peers;
@@ -117,7 +117,7 @@ void peers_forget(void* comm) {
   keep_spare(peers);
 }
 
-std::uint32_t peers_translate(Peers* peers, void* comm, int peer) {
+std::uint64_t peers_translate(Peers* peers, void* comm, int peer) {
   int inter = 0, world = -1;
   open_mpi::Handle group = nullptr;
   state.calls.comm_test_inter(comm, &inter);
@@ -126,9 +126,10 @@ std::uint32_t peers_translate(Peers* peers, void* comm, int peer) {
     state.calls.group_translate_ranks(group, 1, &peer, state.world_group, &world);
     state.calls.group_free(&group);
   }
-  const std::uint32_t cell = cell_of_world(world);
-  peers->cell(static_cast<std::uint32_t>(peer)).store(cell, std::memory_order_relaxed);
-  return cell;
+  const std::uint64_t place =
+      std::uint64_t{static_cast<std::uint32_t>(world)} << 32 | cell_of_world(world);
+  peers->place(static_cast<std::uint32_t>(peer)).store(place, std::memory_order_relaxed);
+  return place;
 }
 
 }  // namespace ondeloc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which cell of the row a peer of a communicator is counted in: translated once per communicator
-// and peer with public MPI calls, then one array look-up. Cells are kept plus one; 0 = not yet
-// translated.
+// and peer with public MPI calls, then one array look-up. A place is the cell plus one in the low
+// half (0 = not yet translated) and the world rank in the high half, which only recording reads.
 //
 // Life: a Peers belongs to a communicator from its first message until the PML is told to drop
 // it. Its memory is then kept for the next communicator and not given back while other threads may
@@ -24,8 +24,8 @@ struct Peers {
   std::uint32_t capacity;
   std::uint64_t mapped_bytes;
 
-  std::atomic<std::uint32_t>& cell(std::uint32_t peer) {
-    return reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1)[peer];
+  std::atomic<std::uint64_t>& place(std::uint32_t peer) {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1)[peer];
   }
 };
 
@@ -46,6 +46,6 @@ void peers_stop();  // REQUIRES: MPI is still usable
 
 Peers* peers_of(void* comm);
 void peers_forget(void* comm);
-std::uint32_t peers_translate(Peers* peers, void* comm, int peer);  // cell + 1
+std::uint64_t peers_translate(Peers* peers, void* comm, int peer);  // the place
 
 }  // namespace ondeloc

@@ -57,7 +57,7 @@ class Notes {
 // what it becomes.
 void follow(const Noted& before, void* now) {
   if (before.request == now) return;
-  if (before.what.cell != 0)
+  if (before.what.place != 0)
     persistent_remember(now, before.what);
   else
     persistent_forget(now);
@@ -65,18 +65,22 @@ void follow(const Noted& before, void* now) {
 
 }  // namespace
 
-void persistent_setup(bool multiple, bool clock) {
-  if (multiple)
-    add_chosen = clock ? add<true, true> : add<true, false>;
-  else
-    add_chosen = clock ? add<false, true> : add<false, false>;
+template <Way kWay>
+void choose_add(bool multiple) {
+  add_chosen = multiple ? add<true, kWay> : add<false, kWay>;
+}
+
+void persistent_setup(bool multiple, Way way) {
+  if (way == Way::kShm) choose_add<Way::kShm>(multiple);
+  if (way == Way::kPmix) choose_add<Way::kPmix>(multiple);
+  if (way == Way::kRecord) choose_add<Way::kRecord>(multiple);
 }
 
 void persistent_remember(void* request, const Addition& what) {
   MapEntry* entry = by_request.find_or_insert(request);
   if (entry == nullptr) return;
   entry->second.store(what.bytes, std::memory_order_relaxed);
-  entry->first.store(what.cell, std::memory_order_release);
+  entry->first.store(what.place, std::memory_order_release);
 }
 
 void persistent_forget(void* request) {

@@ -23,6 +23,6 @@ using Start = int (*)(std::size_t count, open_mpi::Handle* requests);
 int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start);
 
 // Which kind of addition persistent starts make, as install_hooks().
-void persistent_setup(bool multiple, bool clock);
+void persistent_setup(bool multiple, Way way);
 
 }  // namespace ondeloc

@@ -18,21 +18,21 @@ struct Real {
 Real real;
 
 // Counting comes after the call: what failed is not counted.
-template <bool kMultiple, bool kClock>
+template <bool kMultiple, Way kWay>
 int hook_send(const void* buffer, std::size_t count, Handle type, int destination, int tag,
               int mode, Handle comm) {
   const int rc = counting.send(buffer, count, type, destination, tag, mode, comm);
   if (__builtin_expect(rc == open_mpi::kSuccess, 1))
-    add<kMultiple, kClock>(addition_of(count, type, destination, comm));
+    add<kMultiple, kWay>(addition_of(count, type, destination, comm));
   return rc;
 }
 
-template <bool kMultiple, bool kClock>
+template <bool kMultiple, Way kWay>
 int hook_isend(const void* buffer, std::size_t count, Handle type, int destination, int tag,
                int mode, Handle comm, Handle* request) {
   const int rc = counting.isend(buffer, count, type, destination, tag, mode, comm, request);
   if (__builtin_expect(rc == open_mpi::kSuccess, 1))
-    add<kMultiple, kClock>(addition_of(count, type, destination, comm));
+    add<kMultiple, kWay>(addition_of(count, type, destination, comm));
   return rc;
 }
 
@@ -81,15 +81,15 @@ void keep_real(Function& function, int index) {
   function = reinterpret_cast<Function>(table.entries[index]);
 }
 
-template <bool kMultiple, bool kClock>
+template <bool kMultiple, Way kWay>
 void choose() {
-  ours[0] = reinterpret_cast<void*>(hook_send<kMultiple, kClock>);
-  ours[1] = reinterpret_cast<void*>(hook_isend<kMultiple, kClock>);
+  ours[0] = reinterpret_cast<void*>(hook_send<kMultiple, kWay>);
+  ours[1] = reinterpret_cast<void*>(hook_isend<kMultiple, kWay>);
 }
 
 }  // namespace
 
-void install_hooks(const PmlTable& found, bool multiple, bool clock) {
+void install_hooks(const PmlTable& found, bool multiple, Way way) {
   table = found;
   keep_real(counting.send, table.at.send);
   keep_real(counting.isend, table.at.isend);
@@ -97,10 +97,9 @@ void install_hooks(const PmlTable& found, bool multiple, bool clock) {
   keep_real(real.start, table.at.start);
   keep_real(real.irecv_init, table.at.irecv_init);
   keep_real(real.del_comm, table.at.del_comm);
-  if (multiple)
-    clock ? choose<true, true>() : choose<true, false>();
-  else
-    clock ? choose<false, true>() : choose<false, false>();
+  if (way == Way::kShm) multiple ? choose<true, Way::kShm>() : choose<false, Way::kShm>();
+  if (way == Way::kPmix) multiple ? choose<true, Way::kPmix>() : choose<false, Way::kPmix>();
+  if (way == Way::kRecord) multiple ? choose<true, Way::kRecord>() : choose<false, Way::kRecord>();
   ours[2] = reinterpret_cast<void*>(hook_isend_init);
   ours[3] = reinterpret_cast<void*>(hook_start);
   ours[4] = reinterpret_cast<void*>(hook_irecv_init);

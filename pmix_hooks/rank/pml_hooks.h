@@ -4,6 +4,7 @@
 #pragma once
 
 #include "pmix_hooks/open_mpi_facts.h"
+#include "pmix_hooks/rank/way.h"
 
 namespace ondeloc {
 
@@ -13,8 +14,8 @@ struct PmlTable {
   open_mpi::PmlIndexes at;
 };
 
-// `multiple`: threads may send at the same time. `clock`: pmix transport.
-void install_hooks(const PmlTable& table, bool multiple, bool clock);
+// `multiple`: threads may send at the same time.
+void install_hooks(const PmlTable& table, bool multiple, Way way);
 // Puts back each entry that is still ours. A tool that came after us keeps calling us; we then only
 // pass on.
 void remove_hooks();

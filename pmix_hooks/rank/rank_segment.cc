@@ -65,6 +65,15 @@ const std::uint64_t* RankSegment::tick() const {
   return &reinterpret_cast<const ondeloc_header*>(base_)->tick;
 }
 
+bool RankSegment::start_recording(int local, ChannelWriter& writer) const {
+  if (base_ == nullptr || header_.record_cells == 0) return false;
+  const std::uint64_t offset =
+      ondeloc_places_of(header_.local_ranks, header_.world_ranks).segment_size;
+  writer.start(base_ + offset, header_.local_ranks, header_.record_cells,
+               static_cast<std::uint32_t>(local));
+  return true;
+}
+
 bool RankSegment::claim(int local) const {
   std::int32_t nobody = 0;
   return __atomic_compare_exchange_n(&slot(local).owner_pid, &nobody, getpid(), false,

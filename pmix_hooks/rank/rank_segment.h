@@ -4,6 +4,7 @@
 // false; nothing is said, the mapper says it from the notes.
 #pragma once
 
+#include "mapcore/segment/channel_writer.h"
 #include "mapcore/segment/layout.h"
 
 #include "pmix_hooks/rank/peers.h"
@@ -24,6 +25,8 @@ class RankSegment {
   ondeloc_slot& slot(int local) const;
   ondeloc_cell* row(int local) const;
   const std::uint64_t* tick() const;
+  // Starts the writer on the rank's pool; false where the segment has no event channel.
+  bool start_recording(int local, ChannelWriter& writer) const;
 
   // One process per row and step: compare-and-swap of owner_pid.
   bool claim(int local) const;

@@ -68,8 +68,8 @@ TEST_CASE("modes") {
   CHECK(error_of("static") == "mode 'static' needs a file: use static:FILE");
   CHECK(error_of("static:") == "mode 'static' needs a file: use static:FILE");
   CHECK(error_of("online:x") == "mode 'online' takes no argument, not 'x'");
-  CHECK(error_of("bogus") == "mode 'bogus' is not known: use off, online, static or help");
-  CHECK(error_of("") == "mode '' is not known: use off, online, static or help");
+  CHECK(error_of("bogus") == "mode 'bogus' is not known: use off, online, static, profile or help");
+  CHECK(error_of("") == "mode '' is not known: use off, online, static, profile or help");
   CHECK(error_of("online,relative") == "relative goes with static:FILE only");
 }
 

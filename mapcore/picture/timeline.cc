@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/picture/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "mapcore/picture/canvas.h"
+#include "mapcore/picture/heat_map.h"
+
+namespace ondeloc {
+namespace {
+
+constexpr double kLeft = 100, kTop = 80, kWidth = 1000, kHeight = 380, kBottom = 70;
+constexpr std::array<Colour, 10> kColours = {0x1F77B4, 0xFF7F0E, 0x2CA02C, 0xD62728, 0x9467BD,
+                                             0x8C564B, 0xE377C2, 0x7F7F7F, 0xBCBD22, 0x17BECF};
+constexpr Colour kGrid = 0xDDDDDD;
+constexpr std::size_t kMostRows = 16;  // of the list of clusters
+
+Colour colour_of(std::size_t cluster) { return kColours[cluster % kColours.size()]; }
+
+// 1, 2 or 5 times a power of ten, so that at most eight steps fit.
+double nice_step(double range) {
+  const double rough = range / 8, power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough) return factor * power;
+  }
+  return 10 * power;
+}
+
+struct Plot {
+  Box box;
+  double seconds, messages;  // of the whole axes
+  double x(double s) const { return box.x + box.width * s / seconds; }
+  double y(double m) const { return box.y + box.height * (1 - m / messages); }
+};
+
+void draw_axes(Canvas& canvas, const Plot& plot) {
+  const double dx = nice_step(plot.seconds), dy = std::max(1.0, nice_step(plot.messages));
+  for (double m = 0; m <= plot.messages; m += dy) {
+    canvas.line(plot.box.x, plot.y(m), plot.box.x + plot.box.width, plot.y(m), kGrid);
+    canvas.text(plot.box.x - 8, plot.y(m) + 4.5, fmt::format("{:.0f}", m), 13, Align::kRight);
+  }
+  const double base = plot.box.y + plot.box.height;
+  for (double s = 0; s <= plot.seconds * (1 + 1e-9); s += dx) {
+    canvas.line(plot.x(s), base, plot.x(s), base + 5, kInk);
+    canvas.text(plot.x(s), base + 20, fmt::format("{:.4g}", s), 13, Align::kCentre);
+  }
+  canvas.text(plot.box.x + plot.box.width / 2, base + 46, "seconds since the first message", 15,
+              Align::kCentre);
+  canvas.text(plot.box.x - 68, plot.box.y + plot.box.height / 2, "messages per bin", 15,
+              Align::kCentre, kInk, true);
+}
+
+void draw_bars(Canvas& canvas, const Plot& plot, const Clusters& clusters) {
+  const std::size_t bins = clusters.bins.count();
+  const double width = plot.box.width / static_cast<double>(bins);
+  for (std::size_t b = 0; b < bins; ++b) {
+    const auto messages = static_cast<double>(clusters.bins.messages()[b]);
+    if (clusters.cluster_of_bin[b] < 0 || messages == 0) continue;
+    // One message stays visible beside a thousand.
+    const double top = std::min(plot.y(messages), plot.box.y + plot.box.height - 1.5);
+    canvas.fill({plot.box.x + static_cast<double>(b) * width, top, std::max(width * 0.92, 0.5),
+                 plot.box.y + plot.box.height - top},
+                colour_of(static_cast<std::size_t>(clusters.cluster_of_bin[b])));
+  }
+  const double base = plot.box.y + plot.box.height;
+  canvas.line(plot.box.x, base, plot.box.x + plot.box.width, base, kInk);
+  canvas.line(plot.box.x, plot.box.y, plot.box.x, base, kInk);
+}
+
+void draw_numbers(Canvas& canvas, const Plot& plot, const Clusters& clusters) {
+  double free_from = 0;
+  for (std::size_t c = 0; c < clusters.clusters.size(); ++c) {
+    const TimeWindow& time = clusters.clusters[c].time;
+    const double middle = (static_cast<double>(time.from_ns - clusters.bins.span().from_ns) +
+                           static_cast<double>(time.to_ns - clusters.bins.span().from_ns)) /
+                          2e9;
+    if (plot.x(middle) < free_from) continue;
+    free_from = plot.x(middle) + 20;
+    canvas.text(plot.x(middle), plot.box.y - 6, fmt::format("{}", c + 1), 12, Align::kCentre,
+                colour_of(c));
+  }
+}
+
+void draw_list(Canvas& canvas, double y, const Clusters& clusters) {
+  const std::size_t shown = std::min(kMostRows, clusters.clusters.size());
+  const std::uint64_t zero = clusters.bins.span().from_ns;
+  for (std::size_t c = 0; c < shown; ++c) {
+    const Cluster& cluster = clusters.clusters[c];
+    const double x = kLeft + static_cast<double>(c % 2) * 510;
+    const double row = y + 20 * static_cast<double>(c / 2);
+    canvas.fill({x, row - 11, 12, 12}, colour_of(c));
+    canvas.text(x + 20, row,
+                fmt::format("{}: {:.4g} to {:.4g} s, {} messages, {}, {} ranks", c + 1,
+                            static_cast<double>(cluster.time.from_ns - zero) * 1e-9,
+                            static_cast<double>(cluster.time.to_ns - zero) * 1e-9, cluster.messages,
+                            human_bytes(cluster.bytes), cluster.tasks),
+                13);
+  }
+  if (shown < clusters.clusters.size())
+    canvas.text(kLeft, y + 20 * static_cast<double>((shown + 1) / 2),
+                fmt::format("and {} more", clusters.clusters.size() - shown), 13);
+}
+
+}  // namespace
+
+Status draw_timeline(const Clusters& clusters, const std::string& title, const std::string& path) {
+  const std::size_t rows = (std::min(kMostRows, clusters.clusters.size()) + 1) / 2 + 2;
+  const double height = kTop + kHeight + kBottom + 20 * static_cast<double>(rows);
+  auto canvas = Canvas::create(path, kLeft + kWidth + 40, height);
+  if (!canvas) return std::move(canvas).error();
+  const auto& messages = clusters.bins.messages();
+  const TimeWindow span = clusters.bins.span();
+  const Plot plot{{kLeft, kTop, kWidth, kHeight},
+                  static_cast<double>(span.to_ns - span.from_ns) * 1e-9,
+                  static_cast<double>(*std::max_element(messages.begin(), messages.end())) * 1.05};
+  draw_axes(*canvas, plot);
+  draw_bars(*canvas, plot, clusters);
+  draw_numbers(*canvas, plot, clusters);
+  draw_list(*canvas, kTop + kHeight + kBottom + 16, clusters);
+  canvas->text(kLeft, 28, title, 17);
+  canvas->text(kLeft, 48,
+               fmt::format("{} clusters in {} bins of {:.3g} ms", clusters.clusters.size(),
+                           clusters.bins.count(), clusters.bins.width_ns() * 1e-6),
+               13);
+  return canvas->finish();
+}
+
+}  // namespace ondeloc

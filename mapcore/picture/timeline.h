@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages over time, coloured by cluster: figure 2.6 of the DeLoc thesis. x = seconds since the
+// first message, y = messages in each time bin. Neighbouring clusters never share a colour. Thread
+// safety: pure but for the file.
+#pragma once
+
+#include <string>
+
+#include "mapcore/base/result.h"
+#include "mapcore/profile/clusters.h"
+
+namespace ondeloc {
+
+// `path` ends in .svg or .png.
+Status draw_timeline(const Clusters& clusters, const std::string& title, const std::string& path);
+
+}  // namespace ondeloc

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/profile/memory_csv.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "mapcore/base/text.h"
+
+namespace ondeloc {
+namespace {
+
+constexpr std::size_t kMaxOctets = std::size_t{1} << 29;
+
+std::optional<RankMemory> parse_line(std::string_view line, int ranks) {
+  const auto parts = split(line, ',');
+  if (parts.size() != 2 && parts.size() != 3) return std::nullopt;
+  const auto rank =
+      parse_unsigned(trim_blanks(parts[0]), static_cast<std::uint64_t>(std::max(ranks - 1, 0)));
+  const auto accessed = parse_unsigned(trim_blanks(parts[1]));
+  const auto dram = parse_unsigned(trim_blanks(parts.back()), UINT64_MAX - 1);
+  if (!rank || !accessed || !dram) return std::nullopt;
+  const bool known = parts.size() == 3;
+  return RankMemory{static_cast<std::uint32_t>(*rank), *accessed, known, known ? *dram : 0};
+}
+
+}  // namespace
+
+Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const std::string& name,
+                                                 int ranks) {
+  std::map<std::uint32_t, RankMemory> found;
+  std::size_t number = 0;
+  for (const std::string_view whole : split(text, '\n')) {
+    const std::string_view line = trim_blanks(whole);
+    ++number;
+    if (line.empty() || (number == 1 && line.starts_with("rank,"))) continue;
+    const auto memory = parse_line(line, ranks);
+    if (!memory || !found.emplace(memory->rank, *memory).second)
+      return Error(
+          fmt::format("memory '{}', line {}: '{}' is not rank,accessed_bytes[,dram_bytes] "
+                      "of a rank below {}, each once",
+                      name, number, shorten(line), ranks));
+  }
+  std::vector<RankMemory> all;
+  for (const auto& [rank, memory] : found) all.push_back(memory);
+  return all;
+}
+
+Result<std::vector<RankMemory>> read_memory_csv(const std::string& path, int ranks) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) return Error::from_errno(fmt::format("memory '{}' cannot be read", path));
+  if (static_cast<std::size_t>(in.tellg()) > kMaxOctets)
+    return Error(fmt::format("memory '{}' is too large", path));
+  in.seekg(0);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  return parse_memory_csv(text, path, ranks);
+}
+
+}  // namespace ondeloc

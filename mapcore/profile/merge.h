@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One profile out of the files of several nodes of one step. Times of each file are shifted so that
+// the CLOCK_REALTIME of all time zeros agree: the offset between nodes is what their system clocks
+// say, written down per node, not measured. Memory: one block. Thread safety: pure but for files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/profile/event.h"
+#include "mapcore/profile/writer.h"
+
+namespace ondeloc {
+
+struct MergeResult {
+  std::uint64_t events = 0;
+  std::vector<NodeShift> nodes;
+  bool clocks_unknown = false;      // a file without a system clock: its times are not shifted
+  std::vector<std::string> damage;  // of the inputs, one sentence each
+};
+
+// Errors: fewer than two files, files of different steps or sizes, a node twice.
+Result<MergeResult> merge_profiles(const std::vector<std::string>& inputs,
+                                   const std::string& output, const Progress& progress = {});
+
+}  // namespace ondeloc

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/profile/report_input.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace ondeloc {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxOctets = std::size_t{1} << 30;
+constexpr std::int64_t kMaxRank = (1 << 24) - 1;
+
+const Json* find(const Json& object, const char* key) {
+  const auto at = object.is_object() ? object.find(key) : object.end();
+  return at == object.end() ? nullptr : &*at;
+}
+
+std::optional<double> number(const Json& object, const char* key) {
+  const Json* value = find(object, key);
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  const double found = value->get<double>();
+  if (!(found >= 0) || found > 1e300) return std::nullopt;
+  return found;
+}
+
+std::optional<int> rank_at(const Json& object, const char* key) {
+  const Json* value = find(object, key);
+  if (value == nullptr || !value->is_number_integer()) return std::nullopt;
+  const auto rank = value->get<std::int64_t>();
+  if (rank < 0 || rank > kMaxRank) return std::nullopt;
+  return static_cast<int>(rank);
+}
+
+// nullopt: a cell that is none.
+std::optional<std::vector<MatrixEntry>> read_matrix_cells(const Json& cells) {
+  std::vector<MatrixEntry> entries;
+  for (const Json& cell : cells) {
+    const auto src = rank_at(cell, "src"), dst = rank_at(cell, "dst");
+    const auto bytes = number(cell, "bytes"), messages = number(cell, "messages");
+    if (!src || !dst || !bytes || !messages) return std::nullopt;
+    entries.push_back({*src, *dst, *bytes, *messages});
+  }
+  return entries;
+}
+
+void read_extras(const Json& report, ReportInput& input) {
+  if (const Json* node = find(report, "node"); node != nullptr && node->is_string())
+    input.node = node->get<std::string>();
+  input.job = static_cast<std::uint64_t>(number(report, "job").value_or(0));
+  input.step = static_cast<std::uint64_t>(number(report, "step").value_or(0));
+  if (const Json* off = find(report, "off_node"); off != nullptr && off->is_array()) {
+    for (const Json& cell : *off) input.off_node_bytes += number(cell, "bytes").value_or(0);
+  }
+  if (const Json* intervals = find(report, "intervals");
+      intervals != nullptr && intervals->is_array()) {
+    input.intervals = intervals->size();
+    if (!intervals->empty()) input.seconds = number(intervals->back(), "t").value_or(0);
+  }
+  if (const Json* totals = find(report, "totals"))
+    input.remaps = static_cast<int>(std::min(number(*totals, "remaps").value_or(0), 1e9));
+}
+
+}  // namespace
+
+Result<ReportInput> parse_report(std::string_view text, const std::string& name) {
+  const Json report = Json::parse(text, nullptr, false);
+  const Json* cells = report.is_discarded() ? nullptr : find(report, "matrix");
+  const Json* ranks = report.is_discarded() ? nullptr : find(report, "ranks");
+  auto entries = cells != nullptr && cells->is_array() ? read_matrix_cells(*cells)
+                                                       : std::optional<std::vector<MatrixEntry>>();
+  if (!entries || ranks == nullptr || !ranks->is_array())
+    return Error(fmt::format("'{}' is not a report of ondeloc", name));
+  ReportInput input;
+  for (const Json& rank : *ranks) {
+    const auto index = rank_at(rank, "rank");
+    if (!index) return Error(fmt::format("'{}' is not a report of ondeloc: odd ranks", name));
+    input.ranks.push_back(*index);
+  }
+  int most = -1;
+  for (const int rank : input.ranks) most = std::max(most, rank);
+  for (const MatrixEntry& entry : *entries) most = std::max({most, entry.src, entry.dst});
+  if (most < 0) return Error(fmt::format("report '{}' holds no rank", name));
+  input.matrix = CommMatrix::from_entries(most + 1, std::move(*entries));
+  read_extras(report, input);
+  return input;
+}
+
+Result<ReportInput> read_report(const std::string& path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) return Error::from_errno(fmt::format("report '{}' cannot be read", path));
+  if (static_cast<std::size_t>(in.tellg()) > kMaxOctets)
+    return Error(fmt::format("report '{}' is too large", path));
+  in.seekg(0);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  return parse_report(text, path);
+}
+
+bool looks_like_report(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  char first = 0;
+  return in >> first && first == '{';
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder against real processes: children of the test write events as ranks do.
+#include "mapcore/mapper/recorder.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <map>
+
+#include "mapcore/profile/reader.h"
+#include "mapcore/segment/channel_writer.h"
+#include "mapcore/segment/header_check.h"
+#include "mapcore/segment/segment_create.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+constexpr std::uint32_t kRanks = 3;
+constexpr std::uint64_t kEvents = 20'000;
+const std::vector<std::uint32_t> kWorld = {4, 6, 5};  // of a world of eight
+
+struct Rank {
+  char* base;
+  ondeloc_header& header() const { return *reinterpret_cast<ondeloc_header*>(base); }
+  ondeloc_slot& slot(std::uint32_t local) const {
+    return reinterpret_cast<ondeloc_slot*>(base + header().slots_offset)[local];
+  }
+  ondeloc_cell* row(std::uint32_t local) const {
+    return reinterpret_cast<ondeloc_cell*>(base + header().rows_offset +
+                                           header().row_stride * local);
+  }
+  char* channel() const { return base + ondeloc_places_of(kRanks, 8).segment_size; }
+};
+
+Rank map_segment(int fd) {
+  struct stat info {};
+  fstat(fd, &info);
+  return {static_cast<char*>(mmap(nullptr, static_cast<std::size_t>(info.st_size),
+                                  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0))};
+}
+
+// Sends to the next local rank and now and then off the node. A victim dies in the middle.
+[[noreturn]] void be_rank(int fd, std::uint32_t local, bool victim) {
+  const TaskSlot task{local, kWorld[local], getpid(), process_start_time(getpid()), {}};
+  if (write_task_slot(fd, task) != 0) _exit(1);
+  const Rank rank = map_segment(fd);
+  ChannelWriter writer;
+  writer.start(rank.channel(), kRanks, ONDELOC_RECORD_CELLS, local);
+  rank.slot(local).owner_pid = getpid();
+  __atomic_store_n(&rank.slot(local).rank_state, ONDELOC_RANK_ATTACHED, __ATOMIC_RELEASE);
+  for (std::uint64_t i = 0; i < kEvents; ++i) {
+    const bool off = i % 100 == 0;
+    const std::uint32_t to = (local + 1) % kRanks;
+    ondeloc_cell& cell = rank.row(local)[off ? kRanks : to];
+    cell.bytes += i;
+    cell.messages += 1;
+    writer.write(monotonic_ns(), off ? 0 : kWorld[to], i);
+    if (victim && i == kEvents / 2) raise(SIGKILL);
+    if (i % 1000 == 0) usleep(1000);
+  }
+  __atomic_store_n(&rank.slot(local).rank_state, ONDELOC_RANK_DETACHED, __ATOMIC_RELEASE);
+  usleep(50'000);
+  _exit(0);
+}
+
+struct Step {
+  UniqueFd segment;
+  std::vector<pid_t> pids;
+  explicit Step(int victim = -1) {
+    SegmentPlan plan;
+    plan.world_ranks = 8;
+    plan.world_of_local = kWorld;
+    plan.job_id = 17;
+    plan.step_id = 3;
+    plan.uid = getuid();
+    plan.gid = getgid();
+    plan.record_cells = ONDELOC_RECORD_CELLS;
+    segment = std::move(*create_segment(plan));
+    for (std::uint32_t local = 0; local < kRanks; ++local) {
+      const pid_t pid = fork();
+      if (pid == 0) be_rank(segment.get(), local, static_cast<int>(local) == victim);
+      pids.push_back(pid);
+    }
+  }
+  ~Step() {
+    for (const pid_t pid : pids) waitpid(pid, nullptr, 0);
+  }
+};
+
+MapperConfig config_for(const Step& step, const std::string& file) {
+  MapperConfig config;
+  config.segment_fd = step.segment.get();
+  config.options = *parse_options("profile:" + file + ",verbose");
+  config.node = "n1";
+  return config;
+}
+
+std::string temporary_profile() {
+  return (std::filesystem::temp_directory_path() / fmt::format("ondeloc-{}-%j.%s.%N", getpid()))
+      .string();
+}
+
+}  // namespace
+
+TEST_CASE("every message of every rank is in the profile, with exact totals") {
+  const std::string pattern = temporary_profile();
+  std::string path;
+  {
+    const Step step;
+    const MapperConfig config = config_for(step, pattern);
+    const auto lines = run_recorder(config);
+    CAPTURE(lines.empty() ? "" : lines.front());
+    REQUIRE(lines.size() == 1);  // verbose
+    path = profile_path(config, map_segment(step.segment.get()).header());
+  }
+  CHECK(path.ends_with("-17.3.n1"));
+  auto profile = ProfileReader::open(path);
+  REQUIRE(profile.ok());
+  CHECK(profile->complete());
+  CHECK(profile->header().job == 17);
+  CHECK(profile->header().realtime_ns > 0);
+  CHECK(profile->ranks() == 8);
+  CHECK(profile->events() == kRanks * kEvents);
+  CHECK(profile->drops().empty());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, PairTotal> sums;
+  profile->for_each({}, [&](std::span<const ProfileEvent> events) {
+    for (const ProfileEvent& e : events) {
+      // What left the node has no place of its own in the rows.
+      PairTotal& sum = sums[{e.src, e.dst == 0 ? e.src : e.dst}];
+      sum.bytes += e.bytes;
+      sum.messages += 1;
+    }
+  });
+  REQUIRE(profile->totals().size() == sums.size());
+  for (const PairTotal& total : profile->totals()) {
+    CHECK(sums[{total.src, total.dst}].bytes == total.bytes);
+    CHECK(sums[{total.src, total.dst}].messages == total.messages);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("what a killed rank had sent is recorded to its last message") {
+  std::string path;
+  {
+    const Step step(1);
+    const MapperConfig config = config_for(step, temporary_profile());
+    CHECK(run_recorder(config).size() == 1);
+    path = profile_path(config, map_segment(step.segment.get()).header());
+  }
+  auto profile = ProfileReader::open(path);
+  REQUIRE(profile.ok());
+  CHECK(profile->events() == (kRanks - 1) * kEvents + kEvents / 2 + 1);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a profile that cannot be written is one line, the ranks run on") {
+  const Step step;
+  const auto lines = run_recorder(config_for(step, "/nonexistent/dir/file"));
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find("/nonexistent/dir/file.n1") != std::string::npos);
+  CHECK(lines[0].find("nothing is recorded") != std::string::npos);
+}
+
+TEST_CASE("a step on several nodes never writes two nodes into one file") {
+  MapperConfig config;
+  config.node = "n7";
+  ondeloc_header header{};
+  header.world_ranks = 8;
+  header.local_ranks = 4;
+  header.job_id = 5;
+  config.options = *parse_options("profile:a-%j");
+  CHECK(profile_path(config, header) == "a-5.n7");
+  config.options = *parse_options("profile:a-%j-%N.prof");
+  CHECK(profile_path(config, header) == "a-5-n7.prof");
+  header.local_ranks = 8;
+  config.options = *parse_options("profile:a");
+  CHECK(profile_path(config, header) == "a");
+}

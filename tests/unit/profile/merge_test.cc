@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/profile/merge.h"
+
+#include "mapcore/profile/memory_csv.h"
+#include "mapcore/profile/report_input.h"
+#include "mapcore/profile/window_matrix.h"
+#include "tests/unit/profile/profile_fixture.h"
+
+using namespace ondeloc;
+
+namespace {
+
+std::string node_file(const TempDir& dir, const std::string& node, std::int64_t realtime,
+                      const std::vector<ProfileEvent>& events, std::uint32_t job = 9) {
+  profile_format::FileHeader header = small_header(4);
+  header.local_ranks = 2;
+  header.node = node;
+  header.job = job;
+  header.realtime_ns = realtime;
+  auto writer = ProfileWriter::create(dir.file(node + ".prof"), header);
+  for (const ProfileEvent& event : events) REQUIRE(writer->add(event).ok());
+  REQUIRE(writer->add_drops(std::vector<RankDrops>{{events[0].src, 3, 30}}).ok());
+  REQUIRE(writer->finish().ok());
+  return dir.file(node + ".prof");
+}
+
+}  // namespace
+
+TEST_CASE("merged nodes share one time line by their system clocks, and it is written down") {
+  const TempDir dir;
+  const std::string a = node_file(dir, "a", 1'000'000, {{500, 0, 2, 7}, {900, 1, 0, 1}});
+  const std::string b = node_file(dir, "b", 1'000'100, {{450, 2, 0, 5}, {10, 3, 1, 2}});
+  const std::string out = dir.file("out.prof");
+  const auto merged = merge_profiles({a, b}, out);
+  REQUIRE(merged.ok());
+  CHECK(merged->events == 4);
+  auto reader = ProfileReader::open(out);
+  REQUIRE(reader.ok());
+  CHECK(reader->header().nodes == 2);
+  CHECK(reader->header().local_ranks == 4);
+  REQUIRE(reader->nodes().size() == 2);
+  CHECK(reader->nodes()[1].shift_ns == 100);
+  CHECK(reader->drops().size() == 2);
+  std::vector<std::uint64_t> times;
+  reader->for_each_in_order({}, [&](std::span<const ProfileEvent> events) {
+    for (const ProfileEvent& e : events) times.push_back(e.time_ns);
+  });
+  CHECK(times == std::vector<std::uint64_t>{110, 500, 550, 900});
+  CHECK(profile_matrix(*reader).total_bytes() == 15);
+}
+
+TEST_CASE("profiles that do not belong together are refused") {
+  const TempDir dir;
+  const std::vector<ProfileEvent> events{{1, 0, 1, 2}};
+  const std::string a = node_file(dir, "a", 5, events), b = node_file(dir, "b", 0, events),
+                    c = node_file(dir, "c", 5, events, 10);
+  CHECK(!merge_profiles({a}, dir.file("o")).ok());
+  CHECK(!merge_profiles({a, a}, dir.file("o")).ok());
+  CHECK(!merge_profiles({a, c}, dir.file("o")).ok());
+  CHECK(!merge_profiles({a, b}, b).ok());
+  CHECK(merge_profiles({a, b}, dir.file("o"))->clocks_unknown);
+}
+
+TEST_CASE("with drops the exact totals stand for the whole run, the events for a window") {
+  const TempDir dir;
+  auto writer = ProfileWriter::create(dir.file("d"), small_header(2));
+  REQUIRE(writer->add({10, 0, 1, 5}).ok());
+  REQUIRE(writer->add_drops(std::vector<RankDrops>{{0, 1, 95}}).ok());
+  REQUIRE(writer->add_totals(std::vector<PairTotal>{{0, 1, 100, 2}}).ok());
+  REQUIRE(writer->finish().ok());
+  auto reader = ProfileReader::open(dir.file("d"));
+  CHECK(profile_matrix(*reader).total_bytes() == 100);
+  CHECK(profile_matrix(*reader, {0, 10}).total_bytes() == 0);
+}
+
+TEST_CASE("memory volumes") {
+  const auto good = parse_memory_csv("rank,accessed_bytes,dram_bytes\n1,100,7\n0,50\n", "m", 2);
+  REQUIRE(good.ok());
+  REQUIRE(good->size() == 2);
+  CHECK((*good)[0].accessed == 50);
+  CHECK(!(*good)[0].dram_known);
+  CHECK((*good)[1].dram == 7);
+  for (const char* bad : {"2,1", "0", "0,x", "0,1,2,3", "0,1\n0,2", "-1,5"})
+    CHECK(!parse_memory_csv(bad, "m", 2).ok());
+}
+
+TEST_CASE("the report of an online run is a matrix; anything else is one sentence") {
+  const auto report = parse_report(
+      R"({"version":1,"job":7,"node":"n1","ranks":[{"rank":0},{"rank":2}],
+          "matrix":[{"src":0,"dst":2,"bytes":10,"messages":1}],
+          "off_node":[{"src":0,"bytes":3,"messages":1}],
+          "intervals":[{"t":0.5},{"t":1.5}],"totals":{"remaps":2}})",
+      "r");
+  REQUIRE(report.ok());
+  CHECK(report->matrix.ranks == 3);
+  CHECK(report->matrix.total_bytes() == 10);
+  CHECK(report->off_node_bytes == 3);
+  CHECK(report->seconds == 1.5);
+  CHECK(report->remaps == 2);
+  for (const char* bad : {"{", "{}", "[]", R"({"matrix":[],"ranks":[]})",
+                          R"({"matrix":[{"src":-1,"dst":0,"bytes":1,"messages":1}],"ranks":[]})",
+                          R"({"matrix":[{"src":0,"dst":1,"bytes":-1,"messages":1}],"ranks":[]})",
+                          R"({"matrix":[{"src":0,"dst":1}],"ranks":[]})"})
+    CHECK(!parse_report(bad, "r").ok());
+}
