@@ -209,11 +209,13 @@ bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
   current_ = plan_.initial;
   notes_.insert("the step's CPUs changed while it ran: ranks were placed again");
   for (int i = 0; i < ranks.count(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
     RankState& state = ranks.at(LocalRank(i));
-    if (!state.movable()) continue;
     // The kernel has changed the masks itself; what they are now is where threads are moved from.
-    if (const auto mask = get_affinity(state.process)) bound_[static_cast<std::size_t>(i)] = *mask;
-    move(LocalRank(i), state, cpus_of(LocalRank(i)));
+    const auto mask = get_affinity(state.attached() ? state.process : state.task);
+    if (mask) bound_[at] = *mask;
+    newcomer_[at] = !state.attached();  // bound when it attaches, not put back where it was
+    if (state.movable()) move(LocalRank(i), state, cpus_of(LocalRank(i)));
   }
   return true;
 }

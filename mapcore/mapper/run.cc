@@ -133,7 +133,7 @@ class Mapper {
     turn_started_ = now;
     if (!ranks_.any_attached() || !placement_) return;
     if (config_.read_rows) counters_.read_rows(view_);
-    if (!last) prepare();
+    if (!last && config_.options.decide != Decide::kNever) prepare();
     ReportInterval line =
         last ? turn_->look(counters_.take_delta()) : turn_->take(counters_.take_delta(), seconds);
     line.t = seconds_between(started_, now);

@@ -171,11 +171,16 @@ def node_of(process):
     return nodes.pop() if len(nodes) == 1 else None
 
 
+def step_groups():
+    """Cgroup directories of steps and what is in them, inner ones last; may go away while one looks."""
+    return [pathlib.Path(place) for place, _, _ in os.walk("/sys/fs/cgroup") if "/step_" in place]
+
+
 def step_clean():
     """Nothing of a step is left: no process of the user, no step cgroup, node idle and not drained."""
     def left():
         procs = [p for p in os.listdir("/proc") if p.isdigit() and owner(p) == 1000]
-        groups = list(pathlib.Path("/sys/fs/cgroup").glob("**/step_*"))
+        groups = step_groups()
         return procs, groups
     end = time.monotonic() + 20
     while any(left()) and time.monotonic() < end:

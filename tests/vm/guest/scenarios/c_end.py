@@ -6,7 +6,7 @@ import signal
 import statistics
 import time
 
-from harness import check, finish, run, scenario, start, step_clean, wait_for
+from harness import check, finish, run, scenario, start, step_clean, step_groups, wait_for
 from steps import OPTIONS, TALK
 
 
@@ -75,7 +75,7 @@ def after_killed_stepd(*option):
             os.kill(pid, signal.SIGKILL)
     run("scancel", "--user=1000")
     wait_for(lambda: not processes("talk"), "the end of killed ranks")
-    groups = sorted(pathlib.Path("/sys/fs/cgroup").glob("**/step_*/**/"), reverse=True)  # inner ones first
+    groups = sorted(step_groups(), reverse=True)  # inner ones first
     for group in groups:
         group.rmdir()
     return {**left, "cgroups": len(groups)}

@@ -6,7 +6,8 @@ import pathlib
 import re
 import time
 
-from harness import (ENVIRONMENT, HERE, alone, check, inside_cpuset, main_mask, masks, node_of, root, scenario, settled, show, wait_for)
+from harness import (HERE, alone, check, inside_cpuset, main_mask, masks, node_of, root, scenario, settled, show,
+                     step_groups, wait_for)
 from steps import OPTIONS, TALK, step
 
 PAGES = 16 << 20  # bytes that every rank touches at its start
@@ -148,7 +149,7 @@ def cpu_taken_away():
 def cpuset_shrunk():
     """The step's own cgroup loses CPUs 4-7 while it runs: nobody is bound outside, the ranks share what is left."""
     def shrink(_):
-        group = next(path for path in pathlib.Path("/sys/fs/cgroup").glob("**/step_[0-9]*") if path.joinpath("cpuset.cpus").exists())
+        group = next(path for path in step_groups() if path.joinpath("cpuset.cpus").exists())
         group.joinpath("cpuset.cpus").write_text("0-3")
         return time.monotonic()
     watch = Watch(shrink, 3).run()
@@ -219,11 +220,12 @@ def private_tmp_and_shm():
 
 @scenario("3+1")
 def two_nodes():
-    """One step over two slurmds, each with its own mapper: what goes to the other node is counted as that, to the byte."""
+    """One step over two slurmds, each with its own mapper: what goes to the other node is counted as that, to the byte.
+    Over TCP alone: Open MPI names shared memory by host, and both nodes are one host here."""
     count, size = 40, 1 << 18
     with slurm_with("task/cgroup,task/affinity", "yes", "2"):
         watched = step("two_nodes", ["-N2", "-n4", "--ntasks-per-node=2"], [TALK, "--bytes", size, f"pair:{count}", f"half:{count}"],
-                       online=OPTIONS, report="report-%N.json", env={"OMPI_MCA_btl": ENVIRONMENT["OMPI_MCA_btl"] + ",tcp", "OMPI_MCA_btl_tcp_if_include": "dummy0"})
+                       online=OPTIONS, report="report-%N.json", env={"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "dummy0"})
     reports = {report["node"]: report for report in watched.reports}
     check(sorted(reports) == ["node0", "node1"], f"reports of {sorted(reports)}")
     inside_cpuset(watched.series)
