@@ -83,10 +83,10 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                            const SlotOptions& options, int ranks, const std::string& previous) {
   if (Status good = check_fits(place, options, ranks); !good) return std::move(good).error();
   if (previous.empty()) {
-    return Layout{place.machine,
-                  slots_for(place.machine, place.usable, ranks, options.cpus_per_task),
-                  place.model,
-                  {}};
+    SlotSet slots = slots_for(place.machine, place.usable, ranks, options.cpus_per_task);
+    if (options.single_threads && ranks <= place.usable.count())
+      slots = cut_slots(place.machine, place.usable, 1, false);
+    return Layout{place.machine, std::move(slots), place.model, {}, &place.whole};
   }
   const auto placement = read_placement(previous, place.whole, place.usable, ranks);
   if (!placement) return placement.error();
@@ -96,12 +96,13 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
   if (!plan) return std::move(plan).error();
   CostModel model = CostModel::from(plan->machine, machine.overrides);
   return Layout{std::move(plan->machine), std::move(plan->slots), std::move(model),
-                std::move(plan->initial)};
+                std::move(plan->initial), &place.whole};
 }
 
 Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
                                    const Traffic& traffic) {
-  const MapRequest request{layout.machine, layout.slots, traffic, layout.model, layout.previous};
+  const MapRequest request{layout.machine,  layout.slots, traffic,     layout.model,
+                           layout.previous, {},           layout.whole};
   const auto begin = std::chrono::steady_clock::now();
   auto mapping = compute_mapping(spec, request);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

@@ -46,6 +46,7 @@ Result<Place> load_place(const MachineOptions& options);
 struct SlotOptions {
   int cpus_per_task = 1;
   bool oversubscribe = false;
+  bool single_threads = false;  // one hardware thread a slot, not whole cores: for lama
 };
 void add_slot_options(CLI::App& command, SlotOptions& options);
 
@@ -54,7 +55,8 @@ struct Layout {
   Machine machine;  // restricted to the PUs of the slots
   SlotSet slots;
   CostModel model;
-  Mapping previous;  // empty without a file
+  Mapping previous;      // empty without a file
+  const Machine* whole;  // of the place
 };
 Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                            const SlotOptions& options, int ranks, const std::string& previous);

@@ -3,6 +3,7 @@
 
 #include "mapcore/apps/cli.h"
 #include "mapcore/comm/matrix_io.h"
+#include "mapcore/map/lama.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -17,9 +18,20 @@ struct MapOptions {
   std::string output;
 };
 
+bool is_lama(const std::string& spec) { return split_algorithm(spec).name == "lama"; }
+
+// lama:...,bind= says how much round its thread a rank gets.
+Placement bound(const MapOptions& options, const Place& place, Placement placement) {
+  if (!is_lama(options.algorithm)) return placement;
+  const auto layout = parse_lama(split_algorithm(options.algorithm).argument);
+  if (!layout || !layout->has_bind) return placement;
+  for (CpuSet& pus : placement) pus = lama_binding(place.machine, layout->bind, PuOs(pus.first()));
+  return placement;
+}
+
 Result<std::string> to_text(const MapOptions& options, const Place& place, const Layout& layout,
                             const TimedMapping& result) {
-  const Placement placement = placement_of(layout.slots, result.mapping);
+  const Placement placement = bound(options, place, placement_of(layout.slots, result.mapping));
   const MappingReport report{options.algorithm, result.cost, result.migrations, result.seconds};
   if (options.format == "rankfile") return to_rankfile(place.whole, place.usable, placement);
   if (options.format == "cpu-bind") return to_cpu_bind(placement);
@@ -33,8 +45,9 @@ Result<std::string> run_map(const MapOptions& options) {
   if (!place) return place.error();
   const auto matrix = read_matrix(options.matrix);
   if (!matrix) return matrix.error();
-  const auto layout =
-      plan_layout(*place, options.machine, options.slots, matrix->ranks, options.previous);
+  SlotOptions slots = options.slots;
+  slots.single_threads = is_lama(options.algorithm);
+  const auto layout = plan_layout(*place, options.machine, slots, matrix->ranks, options.previous);
   if (!layout) return layout.error();
   const auto result = run_algorithm(options.algorithm, *layout, Traffic(*matrix));
   if (!result) return result.error();

@@ -23,8 +23,11 @@ constexpr auto kFunctions = std::to_array<Function>({
     {"packed", map_packed},
     {"scatter", map_scatter},
     {"random", map_random},
+    {"balance", map_balance},
+    {"locality", map_locality},
     {"ondeloc", map_ondeloc},
     {"deloc", map_deloc},
+    {"lama", map_lama},
     {"coordinated", map_coordinated},
 });
 
@@ -66,15 +69,25 @@ Result<Mapping> compute_mapping(std::string_view spec, const MapRequest& request
 }
 
 std::vector<SlotIndex> slots_by_node(const MapRequest& request) {
-  auto key = [&](SlotIndex index) {
-    const Slot& slot = request.slots[static_cast<std::size_t>(index.value)];
-    const Pu* pu = request.machine.find(PuOs(slot.pus.first()));
-    return std::tuple(slot.node.value, pu == nullptr ? CpuSet::kMaxCpu : pu->logical.value,
-                      index.value);
-  };
+  std::vector<int> logical;  // by OS index
+  for (const Pu& pu : request.machine.pus) {
+    const auto os = static_cast<std::size_t>(pu.os.value);
+    if (logical.size() <= os) logical.resize(os + 1, CpuSet::kMaxCpu);
+    logical[os] = pu.logical.value;
+  }
+  std::vector<std::tuple<int, int, int>> keys;  // node, first PU, slot
+  keys.reserve(request.slots.size());
+  for (const Slot& slot : request.slots) {
+    const int first = slot.pus.first();
+    const bool known = first >= 0 && static_cast<std::size_t>(first) < logical.size();
+    keys.emplace_back(slot.node.value,
+                      known ? logical[static_cast<std::size_t>(first)] : CpuSet::kMaxCpu,
+                      static_cast<int>(keys.size()));
+  }
+  if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
   std::vector<SlotIndex> order;
-  for (std::size_t s = 0; s < request.slots.size(); ++s) order.emplace_back(static_cast<int>(s));
-  std::sort(order.begin(), order.end(), [&](SlotIndex a, SlotIndex b) { return key(a) < key(b); });
+  order.reserve(keys.size());
+  for (const auto& key : keys) order.emplace_back(std::get<2>(key));
   return order;
 }
 

@@ -24,6 +24,11 @@ struct MapRequest {
   const Traffic& traffic;
   const CostModel& model;
   const Mapping& previous;
+  // Bytes that each rank exchanges with other nodes; empty where unknown. They load the rank's
+  // node.
+  std::span<const double> off_node = {};
+  // The machine before it was restricted, where known: layouts count what the step may not use.
+  const Machine* whole = nullptr;
 };
 
 // `argument` is what follows the first ':' in "random:7", empty without one.

@@ -13,6 +13,9 @@ Result<Mapping> map_scatter(const MapRequest& request, std::string_view argument
 Result<Mapping> map_random(const MapRequest& request, std::string_view argument);
 Result<Mapping> map_ondeloc(const MapRequest& request, std::string_view argument);
 Result<Mapping> map_deloc(const MapRequest& request, std::string_view argument);
+Result<Mapping> map_balance(const MapRequest& request, std::string_view argument);
+Result<Mapping> map_locality(const MapRequest& request, std::string_view argument);
+Result<Mapping> map_lama(const MapRequest& request, std::string_view argument);
 Result<Mapping> map_coordinated(const MapRequest& request, std::string_view argument);
 
 }  // namespace ondeloc

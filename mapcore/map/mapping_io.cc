@@ -224,7 +224,7 @@ Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
     auto list = core_list(cores, usable, placement[rank]);
     if (!list) return std::move(list).error().within(fmt::format("rankfile: rank {}", rank));
-    text += fmt::format("rank {}=+n0 slot={}\n", rank, *list);
+    text += fmt::format("rank {}=localhost slot={}\n", rank, *list);
   }
   return text;
 }

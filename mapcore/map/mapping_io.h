@@ -43,10 +43,10 @@ std::string to_json(const Machine& machine, const Placement& placement,
 std::string to_table(const Machine& machine, const Placement& placement,
                      const MappingReport& report);
 
-// "rank R=+n0 slot=CORES", logical core numbers of the whole machine, as mpirun and
-// --ondeloc=static: read them; single PUs where the machine has no cores. Errors: a slot that is
-// not whole cores (threads cannot be written in a rankfile), or a list above the 63 characters that
-// mpirun keeps.
+// "rank R=localhost slot=CORES", logical core numbers of the whole machine, as mpirun and
+// --ondeloc=static: read them ("+n0" would need an allocation); single PUs where the machine has no
+// cores. Errors: a slot that is not whole cores (threads cannot be written in a rankfile), or a
+// list above the 63 characters that mpirun keeps.
 Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
                                 const Placement& placement);
 

@@ -28,6 +28,7 @@ Status check_no_argument(std::string_view argument);
 Status check_seed(std::string_view argument);
 Status check_ondeloc(std::string_view argument);
 Status check_deloc(std::string_view argument);
+Status check_lama(std::string_view argument);  // lama_layout.cc
 
 inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
     {"identity", "", "keep the present mapping", "null object", check_no_argument},
@@ -37,11 +38,17 @@ inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
      check_no_argument},
     {"random", "[:seed]", "shuffled; the default seed is 1", "DeLoc thesis, section 2.3.3",
      check_seed},
+    {"balance", "", "the most talkative ranks to different NUMA nodes",
+     "DeLoc thesis, section 2.3.3", check_no_argument},
+    {"locality", "", "least traffic over the topology tree, load ignored",
+     "after TreeMatch: Jeannot, Mercier, Tessier 2014", check_no_argument},
     {"ondeloc", "[:literal]",
      "OnDeLocMap+: a heavy pair stays on a node it shares, else round-robin",
      "Agung et al. 2020, Algorithm 1", check_ondeloc},
     {"deloc", "[:join]", "DeLocMap: pairs that talk at the same time go to different nodes",
      "DeLoc thesis, section 3.3, Algorithm 1", check_deloc},
+    {"lama", ":<layout>", "LAMA layouts such as lama:scbnh: which level varies fastest",
+     "Hursey, Squyres, Dontje 2011", check_lama},
     {"coordinated", "", "few bytes between nodes and no node overloaded, both at once",
      "ondeloc's own: Kernighan and Lin 1970, Fiduccia and Mattheyses 1982, Sanchis 1989",
      check_no_argument},

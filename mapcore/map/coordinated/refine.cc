@@ -2,13 +2,63 @@
 #include "mapcore/map/coordinated/refine.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace ondeloc::coordinated {
+namespace {
+
+constexpr int kExhaustive = 64;  // vertices up to which every move and swap is tried
+
+}  // namespace
 
 Refiner::Refiner(State& state)
     : state_(state),
       edge_(static_cast<std::size_t>(state.vertices())),
-      best_part_(static_cast<std::size_t>(state.vertices())) {}
+      best_part_(static_cast<std::size_t>(state.vertices())),
+      least_back_(static_cast<std::size_t>(state.nodes() * state.nodes())),
+      waiting_(static_cast<std::size_t>(state.vertices()), 1),
+      selective_(state.vertices() > kExhaustive) {}
+
+// A vertex gains by going where its peers are, or by leaving the heaviest node.
+bool Refiner::is_worth_a_look(int from, int to, const double* bytes) const {
+  return to != from && (!selective_ || bytes[to] > 0 || from == state_.heaviest());
+}
+
+double Refiner::least_back(int to, int from) {
+  double& least = least_back_[static_cast<std::size_t>(to * state_.nodes() + from)];
+  if (!std::isnan(least)) return least;
+  least = std::numeric_limits<double>::infinity();
+  for (const int other : state_.members(to))
+    least = std::min(least, state_.locality_change(other, to, from));
+  work_ -= static_cast<std::int64_t>(state_.members(to).size()) / 2;
+  return least;
+}
+
+// After a vertex went from a to b or back: what anyone gains by leaving or reaching a and b.
+void Refiner::forget(int a, int b) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  if (!state_.target().uniform_penalty) {
+    std::fill(least_back_.begin(), least_back_.end(), kUnknown);
+    return;
+  }
+  const int n = state_.nodes();
+  for (int k = 0; k < n; ++k) {
+    for (const int at : {k * n + a, k * n + b, a * n + k, b * n + k})
+      least_back_[static_cast<std::size_t>(at)] = kUnknown;
+  }
+}
+
+void Refiner::swap(int first, int second) {
+  forget(state_.part(first), state_.part(second));
+  state_.swap(first, second);
+}
+
+void Refiner::mark(int vertex) {
+  waiting_[static_cast<std::size_t>(vertex)] = 1;
+  for (const Traffic::Edge& edge : state_.graph().row(vertex))
+    waiting_[static_cast<std::size_t>(edge.peer)] = 1;
+}
 
 bool Refiner::fits(int first, int second, int to) const {
   const auto size = state_.graph().size;
@@ -38,12 +88,22 @@ void Refiner::consider_swaps(int vertex, int to, Choice& best) {
   const double double_penalty =
       2 * target.penalty[static_cast<std::size_t>(from * state_.nodes() + to)];
   const double load_a = state_.load(from) - strength, load_b = state_.load(to) + strength;
+  const double smoothing = state_.smoothing();
+  const double old_a = state_.load(from) * per_a, old_b = state_.load(to) * per_b;
+  const double rest = state_.value().squares - old_a * old_a - old_b * old_b;
+  const double both = old_a + old_b;
+  const double lightest =
+      smoothing > 0 ? smoothing * (rest + (per_a == per_b ? both * both / 2 : 0)) : others;
   const double* strengths = state_.graph().strength.data();
   double limit = best.value.cost + kSame * best.value.cost;
+  if (lightest + base + least_back(to, from) > limit) return;
+  work_ -= static_cast<std::int64_t>(state_.members(to).size());
   for (const int other : state_.members(to)) {
     const double moved = strengths[other];
     const double back = state_.locality_change(other, to, from);
-    const double node = std::max({others, (load_a + moved) * per_a, (load_b - moved) * per_b});
+    const double new_a = (load_a + moved) * per_a, new_b = (load_b - moved) * per_b;
+    const double node = smoothing > 0 ? smoothing * (rest + new_a * new_a + new_b * new_b)
+                                      : std::max({others, new_a, new_b});
     if (node + base + back > limit) continue;
     const double edge = edge_[static_cast<std::size_t>(other)];
     const double locality = base + back + double_penalty * edge;
@@ -60,43 +120,57 @@ Refiner::Choice Refiner::best_of(int vertex) {
   const int from = state_.part(vertex);
   for (const Traffic::Edge& edge : state_.graph().row(vertex))
     edge_[static_cast<std::size_t>(edge.peer)] = edge.bytes;
+  const double* bytes = state_.bytes_to(vertex);
   for (int to = 0; to < state_.nodes(); ++to) {
-    if (to == from) continue;
+    if (!is_worth_a_look(from, to, bytes)) continue;
     consider_move(vertex, to, best);
     consider_swaps(vertex, to, best);
   }
   for (const Traffic::Edge& edge : state_.graph().row(vertex))
     edge_[static_cast<std::size_t>(edge.peer)] = 0;
-  work_ -= state_.vertices() + static_cast<std::int64_t>(state_.graph().row(vertex).size());
+  work_ -= state_.nodes() + static_cast<std::int64_t>(state_.graph().row(vertex).size());
   return best;
 }
 
 void Refiner::apply(int vertex, const Choice& choice) {
   if (choice.second >= 0) {
-    state_.swap(vertex, choice.second);
+    swap(vertex, choice.second);
   } else {
+    forget(state_.part(vertex), choice.to);
     state_.move(vertex, choice.to);
   }
   work_ -= static_cast<std::int64_t>(state_.graph().row(vertex).size()) + 2 * state_.nodes();
 }
 
-bool Refiner::descend(int first) {
+bool Refiner::descend() {
+  std::fill(waiting_.begin(), waiting_.end(), 1);
+  std::fill(least_back_.begin(), least_back_.end(), std::numeric_limits<double>::quiet_NaN());
+  return settle(0);
+}
+
+bool Refiner::settle(int first) {
   const int n = state_.vertices();
-  int quiet = 0;
-  for (int vertex = first; quiet < n; vertex = vertex + 1 < n ? vertex + 1 : 0) {
+  for (int vertex = first, quiet = 0; quiet < n;
+       vertex = vertex + 1 < n ? vertex + 1 : 0, ++quiet) {
+    if (waiting_[static_cast<std::size_t>(vertex)] == 0) continue;
     if (work_ <= 0) return false;
+    waiting_[static_cast<std::size_t>(vertex)] = 0;
     const Choice choice = best_of(vertex);
-    if (choice.to < 0) {
-      ++quiet;
-      continue;
-    }
+    if (choice.to < 0) continue;
     apply(vertex, choice);
-    quiet = 0;
+    if (selective_) {
+      mark(vertex);
+      if (choice.second >= 0) mark(choice.second);
+    } else {
+      std::fill(waiting_.begin(), waiting_.end(), 1);
+    }
+    quiet = -1;
   }
   return true;
 }
 
 bool Refiner::is_local_optimum() {
+  std::fill(least_back_.begin(), least_back_.end(), std::numeric_limits<double>::quiet_NaN());
   for (int vertex = 0; vertex < state_.vertices(); ++vertex) {
     if (best_of(vertex).to >= 0) return false;
   }
@@ -125,8 +199,11 @@ void Refiner::kick(std::uint64_t& random) {
     const int first = below(random, n), second = below(random, n);
     if (state_.part(first) == state_.part(second)) continue;
     if (state_.graph().size[static_cast<std::size_t>(first)] ==
-        state_.graph().size[static_cast<std::size_t>(second)])
-      state_.swap(first, second);
+        state_.graph().size[static_cast<std::size_t>(second)]) {
+      swap(first, second);
+      mark(first);
+      mark(second);
+    }
   }
 }
 
@@ -134,17 +211,25 @@ void Refiner::iterate(std::uint64_t seed) {
   std::uint64_t random = seed * 2654435769U + 88172645463325252U;
   Value best = state_.value();
   std::copy(state_.part().begin(), state_.part().end(), best_part_.begin());
+  auto go_back = [&] {
+    state_.reset(best_part_);
+    std::fill(least_back_.begin(), least_back_.end(), std::numeric_limits<double>::quiet_NaN());
+  };
+  std::fill(waiting_.begin(), waiting_.end(), 0);
+  go_back();
   while (work_ > 0) {
     kick(random);
-    descend(below(random, state_.vertices()));
+    settle(below(random, state_.vertices()));
     if (is_better(best, state_.value())) {
-      state_.reset(best_part_);
+      std::fill(waiting_.begin(), waiting_.end(), 0);
+      go_back();
+      work_ -= state_.vertices();
     } else {
       best = state_.value();
       std::copy(state_.part().begin(), state_.part().end(), best_part_.begin());
     }
   }
-  if (is_better(best, state_.value())) state_.reset(best_part_);
+  if (is_better(best, state_.value())) go_back();
 }
 
 }  // namespace ondeloc::coordinated

@@ -18,8 +18,8 @@ class Refiner {
   explicit Refiner(State& state);
 
   // Until no move and no swap makes the value better, or the work is used up. True when a local
-  // optimum was reached.
-  bool descend(int first = 0);
+  // optimum was reached. Call it after state.reset() or state.smooth().
+  bool descend();
 
   // True when no single move or swap makes the value better. Stops at the first that does.
   bool is_local_optimum();
@@ -38,6 +38,12 @@ class Refiner {
     int to = -1;
   };
   Choice best_of(int vertex);
+  bool is_worth_a_look(int from, int to, const double* bytes) const;
+  double least_back(int to, int from);
+  void forget(int a, int b);
+  void swap(int first, int second);
+  bool settle(int first);  // descend from what is marked
+  void mark(int vertex);   // it and its neighbours may have found something better
   void consider_move(int vertex, int to, Choice& best);
   void consider_swaps(int vertex, int to, Choice& best);
   void apply(int vertex, const Choice& choice);
@@ -48,6 +54,11 @@ class Refiner {
   std::int64_t work_ = 0;
   std::vector<double> edge_;  // bytes between the vertex in hand and every other
   std::vector<int> best_part_;
+  // [to][from]: the least locality_change() over the vertices of `to` if one went to `from`; one
+  // look at it rules most nodes out for a vertex. Not a number where it has to be found again.
+  std::vector<double> least_back_;
+  std::vector<char> waiting_;  // vertices whose neighbourhood changed since they were looked at
+  bool selective_;             // large graphs: only nodes that a vertex talks to, or relief
 };
 
 }  // namespace ondeloc::coordinated

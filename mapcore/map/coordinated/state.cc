@@ -66,7 +66,13 @@ void State::refresh() {
       largest_link_ = std::max(largest_link_, link_[at] * target_.link_per_byte[at]);
     }
   }
-  value_.cost = std::max(top[0], largest_link_) + locality_;
+  value_.cost =
+      locality_ + (smoothing_ > 0 ? smoothing_ * value_.squares : std::max(top[0], largest_link_));
+}
+
+void State::smooth(double smoothing) {
+  smoothing_ = smoothing;
+  refresh();
 }
 
 void State::shift_bytes(int vertex, int from, int to) {
@@ -151,11 +157,15 @@ Value State::value_after(int first, int second, int to, double edge, double know
   const double old_a = load_[a] * target_.per_byte[a], old_b = load_[b] * target_.per_byte[b];
   const double new_a = (load_[a] - moved) * target_.per_byte[a];
   const double new_b = (load_[b] + moved) * target_.per_byte[b];
-  const double node = std::max({largest_load_without(from, to), new_a, new_b});
   Value value;
-  value.cost =
-      std::max(node, links_after(first, second, from, to, edge, node)) + locality_ + known_locality;
   value.squares = value_.squares - old_a * old_a - old_b * old_b + new_a * new_a + new_b * new_b;
+  value.cost = locality_ + known_locality;
+  if (smoothing_ > 0) {
+    value.cost += smoothing_ * value.squares;
+  } else {
+    const double node = std::max({largest_load_without(from, to), new_a, new_b});
+    value.cost += std::max(node, links_after(first, second, from, to, edge, node));
+  }
   const double* out = bytes_to(first);
   value.remote = value_.remote + out[from] - out[to];
   if (second >= 0) value.remote += bytes_to(second)[to] - bytes_to(second)[from] + 2 * edge;

@@ -35,6 +35,11 @@ inline bool is_better(const Value& a, const Value& b) {
 class State {
  public:
   State(const Graph& graph, const Target& target);
+  // With smoothing > 0 the cost is locality + smoothing * sum of squared loads until it is set back
+  // to 0: several nodes with the same largest load are a plateau of the true cost that single moves
+  // cannot leave, and a slope of this one.
+  void smooth(double smoothing);
+  double smoothing() const { return smoothing_; }
   // REQUIRES: part[i] in range, no node above its capacity.
   void reset(std::span<const int> part);
 
@@ -109,6 +114,7 @@ class State {
   int heaviest_[3] = {-1, -1, -1};
   double largest_link_ = 0;
   double locality_ = 0;
+  double smoothing_ = 0;
   Value value_;
 };
 

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/multilevel.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ondeloc::coordinated {
+namespace {
+
+// mate[i] = the vertex that i is merged with, itself where none is.
+std::vector<int> match(const Graph& graph, const MatchLimits& limits) {
+  std::vector<int> mate(static_cast<std::size_t>(graph.vertices), -1);
+  for (int i = 0; i < graph.vertices; ++i) {
+    const auto v = static_cast<std::size_t>(i);
+    if (mate[v] >= 0) continue;
+    mate[v] = i;
+    double most = 0;
+    int best = i;
+    for (const Traffic::Edge& edge : graph.row(i)) {
+      const auto peer = static_cast<std::size_t>(edge.peer);
+      if (mate[peer] >= 0 || edge.bytes <= most || graph.size[peer] != graph.size[v]) continue;
+      if (graph.size[v] + graph.size[peer] > limits.size ||
+          graph.strength[v] + graph.strength[peer] > limits.strength)
+        continue;
+      most = edge.bytes;
+      best = edge.peer;
+    }
+    mate[v] = best;
+    mate[static_cast<std::size_t>(best)] = i;
+  }
+  return mate;
+}
+
+void add_group_edges(const Graph& graph, const CoarseGraph& coarse, int group, int vertex,
+                     std::vector<double>& bytes, std::vector<int>& seen) {
+  for (const Traffic::Edge& edge : graph.row(vertex)) {
+    const int peer = coarse.group_of[static_cast<std::size_t>(edge.peer)];
+    if (peer == group) continue;
+    if (bytes[static_cast<std::size_t>(peer)] == 0) seen.push_back(peer);
+    bytes[static_cast<std::size_t>(peer)] += edge.bytes;
+  }
+}
+
+}  // namespace
+
+CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits) {
+  const std::vector<int> mate = match(graph, limits);
+  CoarseGraph coarse;
+  coarse.group_of.assign(static_cast<std::size_t>(graph.vertices), -1);
+  int groups = 0;
+  for (int i = 0; i < graph.vertices; ++i) {
+    const int other = mate[static_cast<std::size_t>(i)];
+    coarse.group_of[static_cast<std::size_t>(i)] =
+        other < i ? coarse.group_of[static_cast<std::size_t>(other)] : groups++;
+  }
+  std::vector<double> bytes(static_cast<std::size_t>(groups));
+  std::vector<int> seen;
+  coarse.begin.push_back(0);
+  coarse.edges.reserve(graph.edges.size());
+  for (int i = 0; i < graph.vertices; ++i) {
+    const auto v = static_cast<std::size_t>(i);
+    const int other = mate[v];
+    if (other < i) continue;
+    const int group = coarse.group_of[v];
+    add_group_edges(graph, coarse, group, i, bytes, seen);
+    if (other != i) add_group_edges(graph, coarse, group, other, bytes, seen);
+    for (const int peer : seen) {
+      coarse.edges.push_back({peer, bytes[static_cast<std::size_t>(peer)]});
+      bytes[static_cast<std::size_t>(peer)] = 0;
+    }
+    seen.clear();
+    coarse.begin.push_back(coarse.edges.size());
+    const auto o = static_cast<std::size_t>(other);
+    coarse.size.push_back(graph.size[v] + (o != v ? graph.size[o] : 0));
+    coarse.strength.push_back(graph.strength[v] + (o != v ? graph.strength[o] : 0));
+  }
+  return coarse;
+}
+
+std::deque<CoarseGraph> coarsen_all(const Graph& graph, const Target& target, int enough) {
+  const int smallest = *std::min_element(target.capacity.begin(), target.capacity.end());
+  const double all = std::accumulate(graph.strength.begin(), graph.strength.end(), 0.0);
+  const MatchLimits limits{std::max(1, smallest / 2), all / target.nodes / 2};
+  std::deque<CoarseGraph> levels;
+  Graph finest = graph;
+  while (finest.vertices > enough) {
+    levels.push_back(coarsen(finest, limits));
+    const Graph coarser = levels.back().view();
+    if (coarser.vertices > finest.vertices * 9 / 10) {
+      levels.pop_back();
+      break;
+    }
+    finest = coarser;
+  }
+  return levels;
+}
+
+namespace {
+
+class Growth {
+ public:
+  Growth(const Graph& graph, const Target& target)
+      : graph_(graph),
+        target_(target),
+        room_(target.capacity),
+        load_(target.capacity.size()),
+        near_(static_cast<std::size_t>(graph.vertices)),
+        part_(static_cast<std::size_t>(graph.vertices), -1) {
+    share_ = std::accumulate(graph.strength.begin(), graph.strength.end(), 0.0) / target.nodes;
+  }
+
+  // One node after another: from the first free vertex, always the one that exchanges most with
+  // what the node has, until its share of the load or its room is used up.
+  bool run() {
+    for (int k = 0; k < target_.nodes; ++k) fill(k);
+    for (int i = 0; i < graph_.vertices; ++i) {
+      if (part_[static_cast<std::size_t>(i)] < 0 && !squeeze_in(i)) return false;
+    }
+    return true;
+  }
+  Part take() { return std::move(part_); }
+
+ private:
+  void fill(int node) {
+    const auto k = static_cast<std::size_t>(node);
+    std::fill(near_.begin(), near_.end(), 0);
+    for (int vertex = next(node); vertex >= 0; vertex = next(node)) {
+      const double strength = graph_.strength[static_cast<std::size_t>(vertex)];
+      if (load_[k] > 0 && load_[k] + strength / 2 > share_ * 1.02) return;
+      put(vertex, node);
+    }
+  }
+  int next(int node) const {
+    int best = -1;
+    for (int i = 0; i < graph_.vertices; ++i) {
+      const auto v = static_cast<std::size_t>(i);
+      if (part_[v] >= 0 || graph_.size[v] > room_[static_cast<std::size_t>(node)]) continue;
+      if (best < 0 || near_[v] > near_[static_cast<std::size_t>(best)]) best = i;
+    }
+    return best;
+  }
+  void put(int vertex, int node) {
+    const auto v = static_cast<std::size_t>(vertex), k = static_cast<std::size_t>(node);
+    part_[v] = node;
+    room_[k] -= graph_.size[v];
+    load_[k] += graph_.strength[v];
+    for (const Traffic::Edge& edge : graph_.row(vertex))
+      near_[static_cast<std::size_t>(edge.peer)] += edge.bytes;
+  }
+  bool squeeze_in(int vertex) {
+    const int size = graph_.size[static_cast<std::size_t>(vertex)];
+    int best = -1;
+    for (int k = 0; k < target_.nodes; ++k) {
+      const auto node = static_cast<std::size_t>(k);
+      if (room_[node] < size) continue;
+      if (best < 0 || load_[node] < load_[static_cast<std::size_t>(best)]) best = k;
+    }
+    if (best >= 0) put(vertex, best);
+    return best >= 0;
+  }
+
+  const Graph& graph_;
+  const Target& target_;
+  std::vector<int> room_;
+  std::vector<double> load_, near_;
+  Part part_;
+  double share_ = 0;
+};
+
+}  // namespace
+
+Part grow_start(const Graph& graph, const Target& target) {
+  Growth growth(graph, target);
+  if (!growth.run()) return {};
+  return growth.take();
+}
+
+Part project(const CoarseGraph& coarse, std::span<const int> coarse_part) {
+  Part part;
+  part.reserve(coarse.group_of.size());
+  for (const int group : coarse.group_of)
+    part.push_back(coarse_part[static_cast<std::size_t>(group)]);
+  return part;
+}
+
+}  // namespace ondeloc::coordinated

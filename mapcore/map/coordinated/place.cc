@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/place.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ondeloc::coordinated {
+namespace {
+
+constexpr std::array kShared = {Level::kL3, Level::kL2, Level::kCore};
+
+const Pu* pu_of(const MapRequest& request, SlotIndex slot) {
+  return request.machine.find(
+      PuOs(request.slots[static_cast<std::size_t>(slot.value)].pus.first()));
+}
+
+// Caches and cores that are neither shared by all slots of the node nor by none of them.
+bool has_structure(const std::vector<const Pu*>& pus) {
+  for (const Level level : kShared) {
+    bool same = false, differs = false;
+    for (std::size_t s = 1; s < pus.size(); ++s) {
+      const bool equal = pus[s]->at(level) >= 0 && pus[s]->at(level) == pus[s - 1]->at(level);
+      same = same || equal;
+      differs = differs || !equal;
+    }
+    if (same && differs) return true;
+  }
+  return false;
+}
+
+class NodePlacer {
+ public:
+  NodePlacer(const MapRequest& request, Mapping& mapping) : request_(request), mapping_(mapping) {}
+
+  // `slots`: free, in the order of their PUs. `ranks`: to be placed, ascending.
+  void place(const std::vector<SlotIndex>& slots, std::vector<int>& ranks) {
+    std::vector<const Pu*> pus;
+    for (const SlotIndex slot : slots) pus.push_back(pu_of(request_, slot));
+    const bool structured = request_.traffic.total() > 0 &&
+                            std::none_of(pus.begin(), pus.end(), [](auto* pu) { return !pu; }) &&
+                            has_structure(pus);
+    for (std::size_t s = 0; s < slots.size() && !ranks.empty(); ++s) {
+      const auto next = structured && s > 0 ? closest(ranks, pus, s) : ranks.begin();
+      mapping_[static_cast<std::size_t>(*next)] = slots[s];
+      placed_.push_back(*next);
+      ranks.erase(next);
+    }
+  }
+
+ private:
+  // The rank that talks most to those that share caches with slot s.
+  std::vector<int>::iterator closest(std::vector<int>& ranks, const std::vector<const Pu*>& pus,
+                                     std::size_t s) {
+    auto best = ranks.begin();
+    double most = -1;
+    for (auto rank = ranks.begin(); rank != ranks.end(); ++rank) {
+      double bytes = 0;
+      for (const Traffic::Edge& edge : request_.traffic.edges(*rank)) {
+        const auto where = std::find(placed_.begin(), placed_.end(), edge.peer);
+        if (where == placed_.end()) continue;
+        const Pu* peer = pus[static_cast<std::size_t>(where - placed_.begin())];
+        for (const Level level : kShared)
+          bytes += peer->at(level) >= 0 && peer->at(level) == pus[s]->at(level) ? edge.bytes : 0;
+      }
+      if (bytes > most) most = bytes, best = rank;
+    }
+    return best;
+  }
+
+  const MapRequest& request_;
+  Mapping& mapping_;
+  std::vector<int> placed_;  // placed_[s] = rank on slots[s]
+};
+
+}  // namespace
+
+Mapping place_on_slots(const MapRequest& request, std::span<const int> part) {
+  const std::size_t nodes = request.machine.nodes.size();
+  Mapping mapping(part.size(), SlotIndex(-1));
+  std::vector<char> taken(request.slots.size());
+  std::vector<std::vector<int>> ranks(nodes);
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (!request.previous.empty()) {
+      const auto slot = static_cast<std::size_t>(request.previous[i].value);
+      if (request.slots[slot].node.value == part[i] && taken[slot] == 0) {
+        mapping[i] = request.previous[i];
+        taken[slot] = 1;
+        continue;
+      }
+    }
+    ranks[static_cast<std::size_t>(part[i])].push_back(static_cast<int>(i));
+  }
+  if (std::all_of(ranks.begin(), ranks.end(), [](const auto& list) { return list.empty(); }))
+    return mapping;
+  std::vector<std::vector<SlotIndex>> free(nodes);
+  for (const SlotIndex slot : slots_by_node(request)) {
+    const auto s = static_cast<std::size_t>(slot.value);
+    if (taken[s] == 0) free[static_cast<std::size_t>(request.slots[s].node.value)].push_back(slot);
+  }
+  for (std::size_t k = 0; k < nodes; ++k) {
+    NodePlacer placer(request, mapping);
+    placer.place(free[k], ranks[k]);
+  }
+  return mapping;
+}
+
+}  // namespace ondeloc::coordinated

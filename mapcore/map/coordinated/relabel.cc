@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/relabel.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace ondeloc::coordinated {
+namespace {
+
+// Exchanging the names k and l leaves capacities, loads, links and penalties as they are.
+bool are_alike(const Target& target, int k, int l) {
+  const auto n = static_cast<std::size_t>(target.nodes);
+  const auto a = static_cast<std::size_t>(k), b = static_cast<std::size_t>(l);
+  if (target.capacity[a] != target.capacity[b] || target.per_byte[a] != target.per_byte[b])
+    return false;
+  for (std::size_t m = 0; m < n; ++m) {
+    if (m == a || m == b) continue;
+    if (target.link_per_byte[a * n + m] != target.link_per_byte[b * n + m] ||
+        target.penalty[a * n + m] != target.penalty[b * n + m])
+      return false;
+  }
+  return true;
+}
+
+// Rows to columns with the least sum, n x n row-major, O(n^3); the shortest augmenting path form
+// (R. Jonker and A. Volgenant, Computing 38, 1987). Returns the row of each column.
+std::vector<int> assign_least(const std::vector<int>& cost, int n) {
+  constexpr int kInfinite = std::numeric_limits<int>::max() / 2;
+  const auto size = static_cast<std::size_t>(n) + 1;
+  std::vector<int> row_price(size), column_price(size), row_of(size), way(size);
+  for (int row = 1; row <= n; ++row) {
+    row_of[0] = row;
+    std::size_t column = 0;
+    std::vector<int> least(size, kInfinite);
+    std::vector<char> used(size);
+    do {
+      used[column] = 1;
+      const auto current = static_cast<std::size_t>(row_of[column]);
+      int delta = kInfinite;
+      std::size_t next = 0;
+      for (std::size_t j = 1; j < size; ++j) {
+        if (used[j] != 0) continue;
+        const int reduced = cost[(current - 1) * static_cast<std::size_t>(n) + j - 1] -
+                            row_price[current] - column_price[j];
+        if (reduced < least[j]) least[j] = reduced, way[j] = static_cast<int>(column);
+        if (least[j] < delta) delta = least[j], next = j;
+      }
+      for (std::size_t j = 0; j < size; ++j) {
+        if (used[j] != 0) {
+          row_price[static_cast<std::size_t>(row_of[j])] += delta;
+          column_price[j] -= delta;
+        } else {
+          least[j] -= delta;
+        }
+      }
+      column = next;
+    } while (row_of[column] != 0);
+    do {
+      const auto before = static_cast<std::size_t>(way[column]);
+      row_of[column] = row_of[before];
+      column = before;
+    } while (column != 0);
+  }
+  std::vector<int> result;
+  for (std::size_t j = 1; j < size; ++j) result.push_back(row_of[j] - 1);
+  return result;
+}
+
+std::vector<std::vector<int>> classes_of(const Target& target) {
+  std::vector<std::vector<int>> classes;
+  for (int k = 0; k < target.nodes; ++k) {
+    const auto known = std::find_if(classes.begin(), classes.end(), [&](const auto& members) {
+      return are_alike(target, members.front(), k);
+    });
+    if (known == classes.end()) {
+      classes.push_back({k});
+    } else {
+      known->push_back(k);
+    }
+  }
+  return classes;
+}
+
+}  // namespace
+
+Part relabel(const Target& target, std::span<const int> part, std::span<const int> previous) {
+  const auto n = static_cast<std::size_t>(target.nodes);
+  std::vector<int> stays(n * n);  // [group][node]: ranks that would stay
+  for (std::size_t i = 0; i < part.size(); ++i)
+    ++stays[static_cast<std::size_t>(part[i]) * n + static_cast<std::size_t>(previous[i])];
+  std::vector<int> name(n);
+  for (const auto& members : classes_of(target)) {
+    std::vector<int> cost;
+    for (const int group : members) {
+      for (const int node : members)
+        cost.push_back(
+            -stays[static_cast<std::size_t>(group) * n + static_cast<std::size_t>(node)]);
+    }
+    const auto rows = assign_least(cost, static_cast<int>(members.size()));
+    for (std::size_t column = 0; column < members.size(); ++column) {
+      name[static_cast<std::size_t>(members[static_cast<std::size_t>(rows[column])])] =
+          members[column];
+    }
+  }
+  Part renamed;
+  for (const int group : part) renamed.push_back(name[static_cast<std::size_t>(group)]);
+  return renamed;
+}
+
+namespace {
+
+double edge_between(const Graph& graph, int first, int second) {
+  const auto row = graph.row(first);
+  const auto hit = std::find_if(row.begin(), row.end(),
+                                [&](const Traffic::Edge& edge) { return edge.peer == second; });
+  return hit == row.end() ? 0 : hit->bytes;
+}
+
+bool is_no_worse(const Value& a, const Value& b) {
+  return !is_less(b.cost, a.cost) && !is_less(b.squares, a.squares) && !is_less(b.remote, a.remote);
+}
+
+// Home alone where there is room, else in exchange for a rank that does not belong there.
+bool bring_home(State& state, std::span<const int> previous, int vertex) {
+  const int here = state.part(vertex), home = previous[static_cast<std::size_t>(vertex)];
+  const double alone = state.locality_change(vertex, here, home);
+  if (state.room(home) > 0 &&
+      is_no_worse(state.value_after(vertex, -1, home, 0, alone), state.value())) {
+    state.move(vertex, home);
+    return true;
+  }
+  const double penalty =
+      2 * state.target().penalty[static_cast<std::size_t>(here * state.nodes() + home)];
+  for (const int other : state.members(home)) {
+    if (previous[static_cast<std::size_t>(other)] == home) continue;
+    const double edge = edge_between(state.graph(), vertex, other);
+    const double change = alone + state.locality_change(other, home, here) + penalty * edge;
+    if (!is_no_worse(state.value_after(vertex, other, home, edge, change), state.value())) continue;
+    state.swap(vertex, other);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void move_back(State& state, std::span<const int> previous) {
+  constexpr int kMostTurns = 4;
+  bool moved = true;
+  for (int turn = 0; moved && turn < kMostTurns; ++turn) {
+    moved = false;
+    for (int i = 0; i < state.vertices(); ++i) {
+      if (state.part(i) != previous[static_cast<std::size_t>(i)])
+        moved = bring_home(state, previous, i) || moved;
+    }
+  }
+}
+
+}  // namespace ondeloc::coordinated

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/starts.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace ondeloc::coordinated {
+namespace {
+
+// The node of every slot, slots in the order of nodes.
+Part nodes_of_slots(const Target& target) {
+  Part nodes;
+  for (int k = 0; k < target.nodes; ++k)
+    nodes.insert(nodes.end(),
+                 static_cast<std::size_t>(target.capacity[static_cast<std::size_t>(k)]), k);
+  return nodes;
+}
+
+}  // namespace
+
+Part packed_start(const Graph& graph, const Target& target) {
+  Part part = nodes_of_slots(target);
+  part.resize(static_cast<std::size_t>(graph.vertices));
+  return part;
+}
+
+Part scatter_start(const Graph& graph, const Target& target) {
+  Part part;
+  const auto n = static_cast<std::size_t>(graph.vertices);
+  part.reserve(n);
+  for (int turn = 0; part.size() < n; ++turn) {
+    for (int k = 0; k < target.nodes && part.size() < n; ++k) {
+      if (turn < target.capacity[static_cast<std::size_t>(k)]) part.push_back(k);
+    }
+  }
+  return part;
+}
+
+Part random_start(const Graph& graph, const Target& target) {
+  std::mt19937_64 random(1);
+  Part part = nodes_of_slots(target);
+  for (std::size_t i = part.size(); i > 1; --i) std::swap(part[i - 1], part[random() % i]);
+  part.resize(static_cast<std::size_t>(graph.vertices));
+  return part;
+}
+
+Part balance_start(const Graph& graph, const Target& target) {
+  const auto n = static_cast<std::size_t>(graph.vertices);
+  std::vector<int> order(n), room = target.capacity;
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return graph.strength[static_cast<std::size_t>(a)] >
+           graph.strength[static_cast<std::size_t>(b)];
+  });
+  std::vector<double> load(room.size());
+  Part part(n);
+  for (const int rank : order) {
+    std::size_t best = room.size();
+    for (std::size_t k = 0; k < room.size(); ++k) {
+      if (room[k] > 0 && (best == room.size() ||
+                          load[k] * target.per_byte[k] < load[best] * target.per_byte[best]))
+        best = k;
+    }
+    part[static_cast<std::size_t>(rank)] = static_cast<int>(best);
+    --room[best];
+    load[best] += graph.strength[static_cast<std::size_t>(rank)];
+  }
+  return part;
+}
+
+namespace {
+
+struct Pair {
+  double bytes;
+  int a, b;
+};
+
+// Later in the list of pairs; a heap with this order has the next pair on top.
+bool comes_later(const Pair& x, const Pair& y) {
+  if (x.bytes != y.bytes) return x.bytes < y.bytes;
+  return x.a != y.a ? x.a > y.a : x.b > y.b;
+}
+
+class Assignment {
+ public:
+  Assignment(const Graph& graph, const Target& target, std::span<const int> previous)
+      : previous_(previous),
+        room_(target.capacity),
+        part_(static_cast<std::size_t>(graph.vertices), -1),
+        left_(graph.vertices) {}
+
+  bool has(int rank) const { return node_of(rank) >= 0; }
+  int node_of(int rank) const { return part_[static_cast<std::size_t>(rank)]; }
+  int left() const { return left_; }
+  int room(int node) const { return room_[static_cast<std::size_t>(node)]; }
+  int previous(int rank) const {
+    return previous_.empty() ? -1 : previous_[static_cast<std::size_t>(rank)];
+  }
+  void place(int rank, int node) {
+    part_[static_cast<std::size_t>(rank)] = node;
+    --room_[static_cast<std::size_t>(node)];
+    --left_;
+  }
+  void place_near(int rank, int node) { place(rank, room(node) > 0 ? node : next_node(1)); }
+  void place_pair(const Pair& pair) {
+    const int here = previous(pair.a);
+    const bool stays = here >= 0 && here == previous(pair.b) && room(here) >= 2;
+    const int node = stays ? here : next_node(2);
+    place(pair.a, node);
+    place_near(pair.b, node);
+  }
+  int next_node(int wanted) {
+    const int n = static_cast<int>(room_.size());
+    for (; wanted > 0; --wanted) {
+      for (int step = 0; step < n; ++step) {
+        const int node = (turn_ + step) % n;
+        if (room(node) < wanted) continue;
+        turn_ = (node + 1) % n;
+        return node;
+      }
+    }
+    return -1;
+  }
+  Part take() { return std::move(part_); }
+
+ private:
+  std::span<const int> previous_;
+  std::vector<int> room_;
+  Part part_;
+  int left_;
+  int turn_ = 0;
+};
+
+}  // namespace
+
+Part ondeloc_start(const Graph& graph, const Target& target, std::span<const int> previous) {
+  std::vector<Pair> heap;
+  heap.reserve(graph.edges.size() / 2);
+  for (int i = 0; i < graph.vertices; ++i) {
+    for (const Traffic::Edge& edge : graph.row(i)) {
+      if (edge.peer > i) heap.push_back({edge.bytes, i, edge.peer});
+    }
+  }
+  std::make_heap(heap.begin(), heap.end(), comes_later);
+  Assignment at(graph, target, previous);
+  // Most pairs are never needed: once every rank has a node, the rest of the list is not sorted.
+  while (!heap.empty() && at.left() > 0) {
+    std::pop_heap(heap.begin(), heap.end(), comes_later);
+    const Pair pair = heap.back();
+    heap.pop_back();
+    const bool has_a = at.has(pair.a), has_b = at.has(pair.b);
+    if (!has_a && !has_b) {
+      at.place_pair(pair);
+    } else if (!has_a) {
+      at.place_near(pair.a, at.node_of(pair.b));
+    } else if (!has_b) {
+      at.place_near(pair.b, at.node_of(pair.a));
+    }
+  }
+  for (int rank = 0; rank < graph.vertices; ++rank) {
+    if (at.has(rank)) continue;
+    const int before = at.previous(rank);
+    at.place(rank, before >= 0 && at.room(before) > 0 ? before : at.next_node(1));
+  }
+  return at.take();
+}
+
+}  // namespace ondeloc::coordinated

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// lama: layouts of the Locality-Aware Mapping Algorithm; grammar and source in
+// mapcore/options/lama_layout.h. The nested loops of its figure 1 over the maximal tree of one
+// node: levels that the layout does not name are pruned (their children become those of the
+// parent), coordinates that do not exist or are not available are skipped.
+#include "mapcore/map/lama.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "mapcore/map/algorithms.h"
+
+namespace ondeloc {
+namespace {
+
+// Where a PU sits in the pruned tree: per level of the layout, its number among the children of its
+// parent.
+using Coordinate = std::vector<int>;
+
+int ancestor(const Pu& pu, int level) {
+  // A level that the machine has not is one object a parent, whose id is -1 everywhere.
+  return pu.ancestor[static_cast<std::size_t>(level)];
+}
+
+// The levels of the layout, outermost first. Counting objects tells whether packages hold NUMA
+// nodes or NUMA nodes hold packages here.
+std::vector<int> by_containment(const Machine& machine, std::vector<int> levels) {
+  std::map<int, std::size_t> objects;
+  for (const int level : levels) {
+    std::vector<int> seen;
+    for (const Pu& pu : machine.pus) seen.push_back(ancestor(pu, level));
+    std::sort(seen.begin(), seen.end());
+    objects[level] = static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
+  }
+  std::sort(levels.begin(), levels.end());
+  auto above = [&](int a, int b) { return a == 2 && b == 3 && objects[a] > objects[b]; };
+  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
+    if (above(levels[i], levels[i + 1])) std::swap(levels[i], levels[i + 1]);
+  }
+  return levels;
+}
+
+class Tree {
+ public:
+  Tree(const Machine& machine, const LamaLayout& layout)
+      : nesting_(by_containment(machine, layout.levels)), width_(nesting_.size()) {
+    for (const Pu& pu : machine.pus) add(pu);
+  }
+
+  const std::vector<int>& nesting() const { return nesting_; }
+  int width(std::size_t depth) const { return width_[depth]; }
+  // nullptr where there is none.
+  const Pu* find(const Coordinate& at) const {
+    const auto hit = pu_at_.find(at);
+    return hit == pu_at_.end() ? nullptr : hit->second;
+  }
+
+ private:
+  void add(const Pu& pu) {
+    Coordinate at;
+    std::vector<int> path;  // object ids from the outermost level down
+    for (std::size_t depth = 0; depth < nesting_.size(); ++depth) {
+      const std::vector<int> parent = path;
+      path.push_back(ancestor(pu, nesting_[depth]));
+      const auto [known, is_new] = number_.try_emplace(path, 0);
+      if (is_new) known->second = children_[parent]++;
+      at.push_back(known->second);
+      width_[depth] = std::max(width_[depth], known->second + 1);
+    }
+    pu_at_.emplace(std::move(at), &pu);
+  }
+
+  std::vector<int> nesting_;
+  std::vector<int> width_;
+  std::map<std::vector<int>, int> number_, children_;
+  std::map<Coordinate, const Pu*> pu_at_;
+};
+
+// Objects of one level: the id of a PU's object, made unique under its parents.
+std::int64_t object_of(const Pu& pu, int level) {
+  return ancestor(pu, level) >= 0 ? ancestor(pu, level) : 1000000 + pu.ancestor[7];
+}
+
+class Mapper {
+ public:
+  Mapper(const MapRequest& request, const LamaLayout& layout)
+      : request_(request),
+        layout_(layout),
+        machine_(request.whole != nullptr ? *request.whole : request.machine),
+        tree_(machine_, layout),
+        taken_(request.slots.size()) {
+    for (std::size_t s = 0; s < request.slots.size(); ++s) {
+      for (const PuOs pu : request.slots[s].pus.to_vector()) slots_of_[pu.value].push_back(s);
+    }
+  }
+
+  Result<Mapping> run() {
+    const auto ranks = static_cast<std::size_t>(request_.traffic.ranks());
+    while (mapping_.size() < ranks) {
+      const std::size_t before = mapping_.size();
+      Coordinate at(tree_.nesting().size());
+      loop(layout_.levels.size(), at, ranks);
+      if (mapping_.size() == ranks) break;
+      if (!layout_.oversubscribe || mapping_.size() == before) {
+        return Error(
+            fmt::format("lama: only {} of {} ranks have a place of their own{}", mapping_.size(),
+                        ranks, layout_.oversubscribe ? "" : ": add /oversubscribe to share CPUs"));
+      }
+      held_ = {};
+      uses_.clear();
+    }
+    if (layout_.sequential) number_by_thread();
+    return std::move(mapping_);
+  }
+
+ private:
+  // Figure 1 of the paper: the rightmost level is the outermost loop.
+  void loop(std::size_t left, Coordinate& at, std::size_t ranks) {
+    if (left == 0) return try_place(at);
+    const int level = layout_.levels[left - 1];
+    const auto depth = static_cast<std::size_t>(
+        std::find(tree_.nesting().begin(), tree_.nesting().end(), level) - tree_.nesting().begin());
+    for (int i = 0; i < tree_.width(depth) && mapping_.size() < ranks; ++i) {
+      at[depth] = i;
+      loop(left - 1, at, ranks);
+    }
+  }
+
+  void try_place(const Coordinate& at) {
+    const Pu* pu = tree_.find(at);
+    if (pu == nullptr || held_.test(pu->os) || !is_below_limits(*pu)) return;
+    const auto slots = slots_of_.find(pu->os.value);
+    if (slots == slots_of_.end()) return;
+    for (const std::size_t slot : slots->second) {
+      if (taken_[slot] != 0) continue;
+      taken_[slot] = 1;
+      mapping_.emplace_back(static_cast<int>(slot));
+      count_use(*pu);
+      held_ |= request_.slots[slot].pus;
+      return;
+    }
+  }
+
+  bool is_below_limits(const Pu& pu) const {
+    return std::all_of(layout_.most_per_resource.begin(), layout_.most_per_resource.end(),
+                       [&](LamaWidth limit) {
+                         const auto used = uses_.find({limit.level, object_of(pu, limit.level)});
+                         return used == uses_.end() || used->second < limit.count;
+                       });
+  }
+  void count_use(const Pu& pu) {
+    for (const LamaWidth limit : layout_.most_per_resource)
+      ++uses_[{limit.level, object_of(pu, limit.level)}];
+  }
+
+  void number_by_thread() {
+    auto key = [&](SlotIndex slot) {
+      const Pu* pu = request_.machine.find(
+          PuOs(request_.slots[static_cast<std::size_t>(slot.value)].pus.first()));
+      return std::pair(pu == nullptr ? CpuSet::kMaxCpu : pu->logical.value, slot.value);
+    };
+    std::sort(mapping_.begin(), mapping_.end(),
+              [&](SlotIndex a, SlotIndex b) { return key(a) < key(b); });
+  }
+
+  const MapRequest& request_;
+  const LamaLayout& layout_;
+  const Machine& machine_;
+  Tree tree_;
+  std::vector<char> taken_;
+  std::map<int, std::vector<std::size_t>> slots_of_;  // by OS index
+  std::map<std::pair<int, std::int64_t>, int> uses_;
+  CpuSet held_;
+  Mapping mapping_;
+};
+
+}  // namespace
+
+CpuSet lama_binding(const Machine& machine, const LamaWidth& bind, PuOs first) {
+  CpuSet pus;
+  const Pu* own = machine.find(first);
+  if (own == nullptr) return pus;
+  const std::int64_t start = object_of(*own, bind.level);
+  std::int64_t last = start;
+  int objects = 1;
+  for (const Pu& pu : machine.pus) {
+    const std::int64_t object = object_of(pu, bind.level);
+    if (object < start) continue;
+    if (object != last && ++objects > bind.count) break;
+    last = object;
+    pus.set(pu.os);
+  }
+  return pus;
+}
+
+Result<Mapping> map_lama(const MapRequest& request, std::string_view argument) {
+  const auto layout = parse_lama(argument);
+  if (!layout) return layout.error();
+  return Mapper(request, *layout).run();
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// locality: least traffic times distance in the topology tree, load ignored, after TreeMatch
+// (E. Jeannot, G. Mercier, F. Tessier, "Process Placement in Multicore Clusters", IEEE TPDS 25(4),
+// 2014). Over the NUMA nodes by multilevel partitioning where TreeMatch groups bottom-up; inside a
+// node greedily along the shared caches.
+#include <algorithm>
+
+#include "mapcore/map/algorithms.h"
+#include "mapcore/map/coordinated/place.h"
+#include "mapcore/map/coordinated/search.h"
+
+namespace ondeloc {
+namespace {
+
+using namespace coordinated;
+
+// How far apart two nodes are in the tree: 1 in one package, 2 on one board, 3 across boards.
+double tree_distance(const Machine& machine, std::size_t k, std::size_t l) {
+  const Pu* a = machine.find(PuOs(machine.nodes[k].pus.first()));
+  const Pu* b = machine.find(PuOs(machine.nodes[l].pus.first()));
+  double distance = 1;
+  for (const Level level : {Level::kPackage, Level::kBoard})
+    distance += a->at(level) != b->at(level) ? 1 : 0;
+  return distance;
+}
+
+Target tree_target(const MapRequest& request, std::span<const double> strength) {
+  Target target = Target::from(request, strength);
+  const std::size_t n = request.machine.nodes.size();
+  const double unit = target.per_byte.empty() ? 1 : target.per_byte.front();
+  std::fill(target.per_byte.begin(), target.per_byte.end(), 0);
+  std::fill(target.link_per_byte.begin(), target.link_per_byte.end(), 0);
+  target.mean_load = 0;
+  target.uniform_penalty = true;
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t l = 0; l < n; ++l) {
+      target.penalty[k * n + l] = k == l ? 0 : unit * tree_distance(request.machine, k, l);
+      if (k != l && target.penalty[k * n + l] != target.penalty[1]) target.uniform_penalty = false;
+    }
+  }
+  return target;
+}
+
+}  // namespace
+
+Part coordinated::locality_start(const MapRequest& request, const RankGraph& by_bytes) {
+  const Target target = tree_target(request, by_bytes.strength);
+  // Nodes grow by ranks, not by bytes.
+  const std::vector<double> strength(by_bytes.size.size(), 1);
+  Graph graph = by_bytes.view;
+  graph.strength = strength;
+  Search search(graph, target);
+  search.offer(search.coarse_solution());
+  return search.best();
+}
+
+Result<Mapping> map_locality(const MapRequest& request, std::string_view) {
+  return place_on_slots(request, locality_start(request, RankGraph(request)));
+}
+
+}  // namespace ondeloc

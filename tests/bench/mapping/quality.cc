@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// mapping_quality [--smoke]: coordinated against Scotch, simulated annealing, packed and scatter on
+// recorded and made inputs, on 2, 4 and 8 NUMA nodes. A peer dominates when its peak load is no
+// larger and its remote share below 0.99 of ours, or its cost below 0.99 of ours. Prints, never
+// fails: the numbers depend on nothing but versions and seeds, which are printed.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "tests/bench/mapping/inputs.h"
+#include "tests/bench/mapping/peers.h"
+
+using namespace ondeloc;
+using namespace ondeloc::bench;
+
+namespace {
+
+constexpr unsigned kSeed = 1;
+
+bool dominates(const Cost& peer, const Cost& ours) {
+  const bool nearer = peer.remote_share.value_or(0) < 0.99 * ours.remote_share.value_or(0);
+  return (peer.peak_load <= ours.peak_load && nearer) || peer.total < 0.99 * ours.total;
+}
+
+std::string cell(const Cost& peer, const Cost& ours) {
+  return fmt::format("{:6.3f} {:5.3f} {:5.2f}{}", ours.total > 0 ? peer.total / ours.total : 1,
+                     peer.remote_share.value_or(0), peer.peak_load,
+                     dominates(peer, ours) ? "!" : " ");
+}
+
+// Peers that dominate.
+int compare(const Input& input, int nodes, long moves) {
+  const Problem problem(input.matrix, nodes);
+  const MapRequest request = problem.request();
+  auto cost = [&](const Mapping& mapping) {
+    return evaluate(problem.model, problem.slots, problem.traffic, mapping);
+  };
+  const Cost ours = cost(*compute_mapping("coordinated", request));
+  const auto theirs = scotch(request);
+  const Cost peers[] = {
+      theirs ? cost(theirs->mapping) : ours, cost(anneal(request, moves, kSeed).mapping),
+      cost(*compute_mapping("packed", request)), cost(*compute_mapping("scatter", request))};
+  std::string line = fmt::format("{:<16}{} {:5.3f} {:5.2f}", input.name, nodes,
+                                 ours.remote_share.value_or(0), ours.peak_load);
+  int dominating = 0;
+  for (const Cost& peer : peers) {
+    line += " |" + cell(peer, ours);
+    dominating += dominates(peer, ours) ? 1 : 0;
+  }
+  fmt::print("{}\n", line);
+  return dominating;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool smoke = argc > 1 && std::strcmp(argv[1], "--smoke") == 0;
+  const long moves = smoke ? 2000 : 1000000;
+  fmt::print("peers: {}, simulated annealing ({} moves, seed {}), packed, scatter\n",
+             scotch_version(), moves, kSeed);
+  fmt::print(
+      "ours: remote share, peak load; peers: cost / ours, remote share, peak load, ! where "
+      "it dominates\n");
+  std::vector<Input> inputs = smoke ? made_inputs(16) : recorded_inputs();
+  for (const int ranks : smoke ? std::vector<int>{} : std::vector{32, 64, 128}) {
+    for (Input& input : made_inputs(ranks)) inputs.push_back(std::move(input));
+  }
+  int dominating = 0, compared = 0;
+  for (const Input& input : inputs) {
+    for (const int nodes : {2, 4, 8}) {
+      dominating += compare(input, nodes, moves);
+      ++compared;
+    }
+  }
+  fmt::print("{} cases, dominated by a peer: {}\n", compared, dominating);
+  return compared > 0 ? 0 : 1;
+}

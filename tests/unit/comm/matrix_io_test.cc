@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/comm/matrix_io.h"
+
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+TEST_CASE("mat: rows are senders, the diagonal is dropped") {
+  const auto matrix = parse_matrix("# two ranks\n7 2.5\n\n1e3 9\n", "m");
+  REQUIRE(matrix.ok());
+  CHECK(matrix->ranks == 2);
+  REQUIRE(matrix->entries.size() == 2);
+  CHECK(matrix->entries[0].bytes == 2.5);
+  CHECK(matrix->entries[1].bytes == 1000);
+  CHECK(parse_matrix(to_mat(*matrix), "m")->entries.size() == 2);
+}
+
+TEST_CASE("csv adds up repeated pairs") {
+  const auto matrix = parse_matrix("src,dst,bytes,messages\n0,1,5,1\n0,1,6,2\n2,0,1,1\n", "m");
+  REQUIRE(matrix.ok());
+  CHECK(matrix->ranks == 3);
+  CHECK(matrix->entries[0].bytes == 11);
+  CHECK(matrix->entries[0].messages == 3);
+}
+
+TEST_CASE("intervals, empty ones included") {
+  const auto series = parse_intervals("interval,src,dst,bytes\n0,0,1,5\n2,1,2,7\n", "m");
+  REQUIRE(series.ok());
+  REQUIRE(series->size() == 3);
+  CHECK((*series)[1].entries.empty());
+  CHECK((*series)[0].ranks == 3);
+  CHECK(parse_matrix("interval,src,dst,bytes\n0,0,1,5\n2,0,1,7\n", "m")->entries[0].bytes == 12);
+}
+
+TEST_CASE("bad matrices name file and line") {
+  struct Bad {
+    const char* text;
+    const char* line;
+  };
+  for (const Bad& bad :
+       {Bad{"0 1\n1 0 3\n", "line 2"}, Bad{"0 1\n-1 0\n", "line 2"}, Bad{"0 nan\n1 0\n", "line 1"},
+        Bad{"0 x\n1 0\n", "line 1"}, Bad{"0 1\n1 0\n1 1\n", "line 3"}, Bad{"0 1\n", "line 1"},
+        Bad{"0 1e400\n1 0\n", "line 1"}, Bad{"src,dst\n", "line 1"},
+        Bad{"src,dst,bytes\n0,1\n", "line 2"}, Bad{"src,dst,bytes\n0,9999,1\n", "line 2"},
+        Bad{"", "f"}, Bad{"src,dst,bytes\n", "f"}}) {
+    INFO(bad.text);
+    const auto matrix = parse_matrix(bad.text, "f");
+    REQUIRE(!matrix.ok());
+    CHECK(matrix.error().message().find(bad.line) != std::string::npos);
+    CHECK(matrix.error().message().find('f') == 0);
+  }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "mapcore/comm/matrix_io.h"
+#include "mapcore/map/algorithm.h"
+#include "mapcore/map/slots.h"
+#include "mapcore/topology/load.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+struct Case {
+  Case(const std::string& topology, const CommMatrix& matrix)
+      : machine(*load_machine(topology)),
+        slots(slots_for(machine, machine.allowed, matrix.ranks, 1)),
+        traffic(matrix),
+        model(CostModel::from(machine)) {}
+  MapRequest request() const { return {machine, slots, traffic, model, previous}; }
+  Mapping map(const char* algorithm = "coordinated") const {
+    return *compute_mapping(algorithm, request());
+  }
+  Cost cost(const Mapping& mapping) const { return evaluate(model, slots, traffic, mapping); }
+  Machine machine;
+  SlotSet slots;
+  Traffic traffic;
+  CostModel model;
+  Mapping previous;
+};
+
+CommMatrix random_matrix(int ranks, int degree, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i < ranks; ++i) {
+    for (int d = 0; d < degree; ++d)
+      entries.push_back({i, static_cast<int>(random() % static_cast<unsigned>(ranks)),
+                         static_cast<double>(1 + random() % 100000), 1});
+  }
+  return CommMatrix::from_entries(ranks, std::move(entries));
+}
+
+CommMatrix npb(const char* name) {
+  return *read_matrix(fmt::format("{}/npb/{}/bytes.mat", ONDELOC_TEST_DATA, name));
+}
+
+constexpr const char* kStarts[] = {"packed", "scatter", "random", "balance", "locality", "ondeloc"};
+constexpr const char* kPrograms[] = {"bt.A.25", "cg.A.32", "ep.A.32", "ft.A.32",
+                                     "is.A.32", "lu.A.32", "mg.A.32", "sp.A.25"};
+constexpr const char* kMachines[] = {"numa:2 core:16 pu:1", "numa:4 core:8 pu:1",
+                                     "package:2 numa:2 l3:2 core:2 pu:2"};
+
+bool is_no_worse(double a, double b) { return a <= b * (1 + 1e-9); }
+
+}  // namespace
+
+TEST_CASE("coordinated is never worse than its starts on recorded programs") {
+  for (const char* machine : kMachines) {
+    for (const char* program : kPrograms) {
+      const Case c(machine, npb(program));
+      const Cost ours = c.cost(c.map());
+      for (const char* start : kStarts) {
+        INFO(machine << " " << program << " " << start);
+        CHECK(is_no_worse(ours.total, c.cost(c.map(start)).total));
+      }
+    }
+  }
+}
+
+TEST_CASE("coordinated is never worse than its starts or the present mapping, random matrices") {
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    const int ranks = 2 + static_cast<int>(seed * 7 % 40);
+    Case c(kMachines[seed % 3], random_matrix(std::min(ranks, 32), 1 + seed % 5, seed));
+    c.previous = c.map(fmt::format("random:{}", seed).c_str());
+    const Cost ours = c.cost(c.map());
+    CHECK(is_no_worse(ours.total, c.cost(c.previous).total));
+    for (const char* start : kStarts) {
+      INFO(seed << " " << start);
+      CHECK(is_no_worse(ours.total, c.cost(c.map(start)).total));
+    }
+  }
+}
+
+TEST_CASE("coordinated finds the optimum of small cases") {
+  for (unsigned seed = 1; seed <= 25; ++seed) {
+    const Case c("numa:2 core:4 pu:1", random_matrix(8, 2, seed));
+    double best = 1e300;
+    for (unsigned mask = 0; mask < 256; ++mask) {
+      if (__builtin_popcount(mask) != 4) continue;
+      Mapping mapping;
+      int left = 0, right = 4;
+      for (int i = 0; i < 8; ++i) mapping.emplace_back((mask >> i & 1U) != 0 ? right++ : left++);
+      best = std::min(best, c.cost(mapping).total);
+    }
+    INFO(seed);
+    CHECK(is_no_worse(c.cost(c.map()).total, best));
+  }
+}
+
+TEST_CASE("scaling the matrix by a power of two changes no mapping") {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    const CommMatrix matrix = random_matrix(24, 4, seed);
+    const Mapping mapping = Case(kMachines[1], matrix).map();
+    for (const double factor : {0x1p-30, 0.5, 2.0, 0x1p300}) {
+      CommMatrix scaled = matrix;
+      for (MatrixEntry& entry : scaled.entries) entry.bytes *= factor;
+      CHECK(Case(kMachines[1], scaled).map() == mapping);
+    }
+  }
+}
+
+TEST_CASE("a mapping that coordinated gave moves nobody") {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    for (const char* machine : kMachines) {
+      Case c(machine, random_matrix(32, 3, seed));
+      c.previous = c.map();
+      INFO(machine << " " << seed);
+      CHECK(c.cost(c.map()).total <= c.cost(c.previous).total);
+      const Mapping again = c.map();
+      if (is_no_worse(c.cost(c.previous).total, c.cost(again).total)) CHECK(again == c.previous);
+    }
+  }
+}
+
+TEST_CASE("equal-cost symmetric mappings move nobody") {
+  Case c("numa:4 core:4 pu:1", CommMatrix::from_entries(16, [] {
+           std::vector<MatrixEntry> entries;  // four cliques, each spread over 0, 4, 8, 12 + k
+           for (int i = 0; i < 16; ++i) {
+             for (int j = 0; j < 16; ++j) {
+               if (i != j && i % 4 == j % 4) entries.push_back({i, j, 1000, 1});
+             }
+           }
+           return entries;
+         }()));
+  // Every clique on a node of its own, nodes in another order than any start would give.
+  const int node_of_clique[] = {2, 0, 3, 1};
+  for (int i = 0; i < 16; ++i) c.previous.emplace_back(node_of_clique[i % 4] * 4 + i / 4);
+  CHECK(c.map() == c.previous);
+  std::swap(c.previous[0], c.previous[1]);  // two ranks in each other's place: only they move
+  const Mapping repaired = c.map();
+  CHECK(c.cost(repaired).remote_share.value() == 0);
+  CHECK(count_migrations(c.slots, c.previous, repaired) == 2);
+}
+
+TEST_CASE("evaluate does not care how ranks are numbered") {
+  const CommMatrix matrix = random_matrix(16, 3, 5);
+  const Case c("numa:4 core:4 pu:1", matrix);
+  std::vector<int> order(16);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(3));
+  CommMatrix renamed = matrix;
+  for (MatrixEntry& e : renamed.entries) {
+    e.src = order[static_cast<std::size_t>(e.src)];
+    e.dst = order[static_cast<std::size_t>(e.dst)];
+  }
+  const Case other("numa:4 core:4 pu:1", CommMatrix::from_entries(16, renamed.entries));
+  const Mapping mapping = c.map();
+  Mapping moved(16);
+  for (std::size_t i = 0; i < 16; ++i) moved[static_cast<std::size_t>(order[i])] = mapping[i];
+  CHECK(c.cost(mapping).total == Approx(other.cost(moved).total).epsilon(1e-12));
+}
+
+TEST_CASE("odd inputs") {
+  CHECK(Case("numa:2 core:2 pu:1", CommMatrix::from_entries(3, {})).map().size() == 3);
+  CHECK(Case("numa:1 core:4 pu:1", random_matrix(4, 2, 1)).map().size() == 4);
+  CHECK(Case("numa:4 core:1 pu:1", random_matrix(4, 2, 1)).map().size() == 4);
+  CHECK(Case("numa:2 core:2 pu:1", random_matrix(1, 1, 1)).map().size() == 1);
+  CHECK(Case("numa:2 core:2 pu:1", random_matrix(9, 2, 1)).map().size() == 9);
+  CHECK(Case("numa:2 core:2 pu:1", CommMatrix::from_entries(4, {{1, 2, 1e290, 1}})).map().size() ==
+        4);
+  CHECK(Case("numa:2 core:2 pu:1", CommMatrix::from_entries(4, {{1, 2, 1e-300, 1}})).map().size() ==
+        4);
+}
