@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "mapcore/base/text.h"
+#include "mapcore/map/lama.h"
 #include "mapcore/topology/load.h"
 
 namespace ondeloc::cli {
@@ -111,6 +112,51 @@ Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout
   result.cost = evaluate(layout.model, layout.slots, traffic, result.mapping);
   result.migrations = count_migrations(layout.slots, layout.previous, result.mapping);
   return result;
+}
+
+void add_output_options(CLI::App& command, OutputOptions& options) {
+  command
+      .add_option("-f,--format", options.format,
+                  "table, json, rankfile (mpirun, --ondeloc=static:), or cpu-bind (srun) "
+                  "(default: table)")
+      ->check(CLI::IsMember({"table", "json", "rankfile", "cpu-bind"}));
+  command.add_option("-o,--output", options.output, "write to this file");
+}
+
+bool is_lama(const std::string& spec) { return split_algorithm(spec).name == "lama"; }
+
+namespace {
+
+// lama:...,bind= says how much round its thread a rank gets.
+Placement bound(const std::string& algorithm, const Place& place, Placement placement) {
+  if (!is_lama(algorithm)) return placement;
+  const auto layout = parse_lama(split_algorithm(algorithm).argument);
+  if (!layout || !layout->has_bind) return placement;
+  for (CpuSet& pus : placement) pus = lama_binding(place.machine, layout->bind, PuOs(pus.first()));
+  return placement;
+}
+
+Result<std::string> mapping_text(const std::string& format, const std::string& algorithm,
+                                 const Place& place, const Layout& layout,
+                                 const TimedMapping& result) {
+  const Placement placement = bound(algorithm, place, placement_of(layout.slots, result.mapping));
+  const MappingReport report{algorithm, result.cost, result.migrations, result.seconds};
+  if (format == "rankfile") return to_rankfile(place.whole, place.usable, placement);
+  if (format == "cpu-bind") return to_cpu_bind(placement);
+  if (format == "json") return to_json(layout.machine, placement, report);
+  return to_table(layout.machine, placement, report);
+}
+
+}  // namespace
+
+Result<std::string> put_mapping(const OutputOptions& options, const std::string& algorithm,
+                                const Place& place, const Layout& layout,
+                                const TimedMapping& result) {
+  auto text = mapping_text(options.format, algorithm, place, layout, result);
+  if (!text || options.output.empty()) return text;
+  if (Status written = write_file(options.output, *text); !written)
+    return std::move(written).error();
+  return std::string();
 }
 
 Status write_file(const std::string& path, const std::string& text) {

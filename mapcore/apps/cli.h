@@ -25,6 +25,7 @@ void add_compare(CLI::App& app, Job& job);
 void add_replay(CLI::App& app, Job& job);
 void add_algorithms(CLI::App& app, Job& job);
 void add_topology(CLI::App& app, Job& job);
+void add_profile(CLI::App& app, Job& job);
 
 // --topology, --cpuset and the constants of the cost model.
 struct MachineOptions {
@@ -69,6 +70,20 @@ struct TimedMapping {
 };
 Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
                                    const Traffic& traffic);
+
+// Such a mapping wants the slots of single hardware threads (SlotOptions::single_threads).
+bool is_lama(const std::string& spec);
+
+// --format and --output of a mapping.
+struct OutputOptions {
+  std::string format = "table";
+  std::string output;  // empty: standard output
+};
+void add_output_options(CLI::App& command, OutputOptions& options);
+// The text of a mapping, or "" when it went to the file.
+Result<std::string> put_mapping(const OutputOptions& options, const std::string& algorithm,
+                                const Place& place, const Layout& layout,
+                                const TimedMapping& result);
 
 // Writes whole files only: a temporary file beside it, then rename.
 Status write_file(const std::string& path, const std::string& text);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include "mapcore/apps/cli.h"
 #include "mapcore/comm/matrix_io.h"
-#include "mapcore/map/lama.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -14,30 +11,8 @@ struct MapOptions {
   std::string matrix;
   std::string algorithm = "coordinated";
   std::string previous;
-  std::string format = "table";
-  std::string output;
+  OutputOptions output;
 };
-
-bool is_lama(const std::string& spec) { return split_algorithm(spec).name == "lama"; }
-
-// lama:...,bind= says how much round its thread a rank gets.
-Placement bound(const MapOptions& options, const Place& place, Placement placement) {
-  if (!is_lama(options.algorithm)) return placement;
-  const auto layout = parse_lama(split_algorithm(options.algorithm).argument);
-  if (!layout || !layout->has_bind) return placement;
-  for (CpuSet& pus : placement) pus = lama_binding(place.machine, layout->bind, PuOs(pus.first()));
-  return placement;
-}
-
-Result<std::string> to_text(const MapOptions& options, const Place& place, const Layout& layout,
-                            const TimedMapping& result) {
-  const Placement placement = bound(options, place, placement_of(layout.slots, result.mapping));
-  const MappingReport report{options.algorithm, result.cost, result.migrations, result.seconds};
-  if (options.format == "rankfile") return to_rankfile(place.whole, place.usable, placement);
-  if (options.format == "cpu-bind") return to_cpu_bind(placement);
-  if (options.format == "json") return to_json(layout.machine, placement, report);
-  return to_table(layout.machine, placement, report);
-}
 
 Result<std::string> run_map(const MapOptions& options) {
   if (auto known = find_algorithm(options.algorithm); !known) return std::move(known).error();
@@ -51,11 +26,7 @@ Result<std::string> run_map(const MapOptions& options) {
   if (!layout) return layout.error();
   const auto result = run_algorithm(options.algorithm, *layout, Traffic(*matrix));
   if (!result) return result.error();
-  auto text = to_text(options, *place, *layout, *result);
-  if (!text || options.output.empty()) return text;
-  if (Status written = write_file(options.output, *text); !written)
-    return std::move(written).error();
-  return std::string();
+  return put_mapping(options.output, options.algorithm, *place, *layout, *result);
 }
 
 }  // namespace
@@ -74,12 +45,7 @@ void add_map(CLI::App& app, Job& job) {
   command->add_option("-p,--previous", options->previous,
                       "the present mapping, our JSON or a rankfile: its CPUs are the slots, and "
                       "nobody moves for nothing");
-  command
-      ->add_option("-f,--format", options->format,
-                   "table, json, rankfile (mpirun, --ondeloc=static:), or cpu-bind (srun) "
-                   "(default: table)")
-      ->check(CLI::IsMember({"table", "json", "rankfile", "cpu-bind"}));
-  command->add_option("-o,--output", options->output, "write to this file");
+  add_output_options(*command, options->output);
   command->footer(
       "Examples:\n"
       "  ondeloc map --topology host --matrix bytes.mat\n"

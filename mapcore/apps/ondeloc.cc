@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   ondeloc::cli::add_replay(app, job);
   ondeloc::cli::add_algorithms(app, job);
   ondeloc::cli::add_topology(app, job);
+  ondeloc::cli::add_profile(app, job);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/apps/cmd_profile.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "mapcore/base/text.h"
+#include "mapcore/profile/window_matrix.h"
+
+namespace ondeloc::cli {
+
+void add_profile_file(CLI::App& command, ProfileOptions& options, bool reports) {
+  command
+      .add_option("FILE", options.file,
+                  reports ? "profile, or the JSON report of an online run" : "profile")
+      ->required();
+}
+
+void add_profile_window(CLI::App& command, ProfileOptions& options) {
+  command.add_option("-w,--window", options.window,
+                     "only messages from FROM to TO, seconds since the first, such as 0.5:2 or "
+                     "10: (default: all)");
+}
+
+void add_cluster_options(CLI::App& command, ClusterOptions& options) {
+  command
+      .add_option("--bins", options.bins,
+                  "equal time bins that the run is cut into; messages in one bin count as "
+                  "simultaneous (default: 100)")
+      ->check(CLI::Range(1, 65536));
+  command
+      .add_option("--max-clusters", options.max_clusters,
+                  "largest number of clusters that is tried (default: 50)")
+      ->check(CLI::Range(1, 1000));
+  command
+      .add_option("-k,--clusters", options.clusters,
+                  "this number of clusters (default: chosen by BIC)")
+      ->check(CLI::Range(1, 1000));
+}
+
+Result<TimeWindow> parse_window(const std::string& text, const ProfileReader& profile) {
+  if (text.empty()) return TimeWindow{};
+  const TimeWindow span = profile.span();
+  const std::size_t colon = text.find(':');
+  auto seconds = [](std::string_view piece, double missing) {
+    return piece.empty() ? std::optional(missing) : parse_double(piece);
+  };
+  const auto from = seconds(std::string_view(text).substr(0, colon), 0);
+  const auto to =
+      colon == text.npos ? std::nullopt : seconds(std::string_view(text).substr(colon + 1), 1e9);
+  if (!from || !to || *from < 0 || *to <= *from || *from > 1e9)
+    return Error(
+        fmt::format("--window: '{}' is not FROM:TO in seconds, such as 0.5:2", shorten(text)));
+  auto at = [&](double s) {
+    return span.from_ns + static_cast<std::uint64_t>(std::llround(std::min(s, 1e9) * 1e9));
+  };
+  const TimeWindow window{at(*from), at(*to)};
+  if (window.from_ns >= span.to_ns)
+    return Error(fmt::format("--window: the run is over {:.6g} s after its first message",
+                             static_cast<double>(span.to_ns - span.from_ns) * 1e-9));
+  return window;
+}
+
+Result<ProfileReader> open_profile(const std::string& path) {
+  if (looks_like_report(path))
+    return Error(
+        fmt::format("'{}' is the report of an online run: it holds no single messages, "
+                    "record them with --ondeloc=profile:FILE",
+                    path));
+  return ProfileReader::open(path);
+}
+
+Result<ProfileSource> open_source(const std::string& path) {
+  if (looks_like_report(path)) {
+    auto report = read_report(path);
+    if (!report) return std::move(report).error();
+    return ProfileSource(*std::move(report));
+  }
+  auto profile = ProfileReader::open(path);
+  if (!profile) return std::move(profile).error();
+  return ProfileSource(*std::move(profile));
+}
+
+Result<CommMatrix> source_matrix(ProfileSource& source, const ProfileOptions& options) {
+  if (const auto* report = std::get_if<ReportInput>(&source)) {
+    if (!options.window.empty()) return Error("--window: a report holds no times of messages");
+    return report->matrix;
+  }
+  auto& profile = std::get<ProfileReader>(source);
+  const auto window = parse_window(options.window, profile);
+  if (!window) return window.error();
+  CommMatrix matrix = profile_matrix(profile, *window, show_progress("reading"));
+  say_damage(profile);
+  return matrix;
+}
+
+Progress show_progress(const std::string& what) {
+  using Clock = std::chrono::steady_clock;
+  struct State {
+    Clock::time_point start = Clock::now(), last = start;
+    bool shown = false;
+    ~State() {
+      if (shown && isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+    }
+  };
+  auto state = std::make_shared<State>();
+  return [state, what](double share) {
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    const auto now = Clock::now();
+    const auto pause = std::chrono::milliseconds(!state->shown ? 0 : terminal ? 200 : 2000);
+    if (now - state->start < std::chrono::seconds(1) || now - state->last < pause) return;
+    state->last = now;
+    state->shown = true;
+    fmt::print(stderr, "{}ondeloc: {} {:.0f} %{}", terminal ? "\r" : "", what, 100 * share,
+               terminal ? "" : "\n");
+    std::fflush(stderr);
+  };
+}
+
+void say_damage(const ProfileReader& profile) {
+  const std::string damage = profile.damage();
+  if (!damage.empty()) fmt::print(stderr, "ondeloc: {}\n", damage);
+}
+
+void add_profile(CLI::App& app, Job& job) {
+  CLI::App* profile = app.add_subcommand(
+      "profile", "what a recorded run says, and the static mapping that fits it");
+  profile->require_subcommand(1);
+  add_profile_files(*profile, job);
+  add_profile_analysis(*profile, job);
+  add_profile_pictures(*profile, job);
+  add_profile_map(*profile, job);
+  profile->footer(
+      "Examples:\n"
+      "  srun --ondeloc=profile:app.prof ./app\n"
+      "  ondeloc profile classify app.prof\n"
+      "  ondeloc profile map app.prof -f rankfile -o ranks.txt\n"
+      "  srun --ondeloc=static:ranks.txt ./app");
+}
+
+}  // namespace ondeloc::cli

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// ondeloc profile metrics, clusters, classify.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+#include "mapcore/apps/cmd_profile.h"
+#include "mapcore/profile/classify.h"
+#include "mapcore/profile/memory_csv.h"
+#include "mapcore/profile/metrics.h"
+
+namespace ondeloc::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct AnalysisOptions {
+  ProfileOptions profile;
+  MetricOptions metrics;
+  Thresholds thresholds;
+  double interval_s = 1;
+  std::string memory;
+  std::string format = "text";
+};
+
+struct Analysis {
+  Clusters clusters;
+  Metrics metrics;
+};
+
+Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
+  const auto window = parse_window(options.profile.window, profile);
+  if (!window) return window.error();
+  options.metrics.clusters.window = *window;
+  return find_clusters(profile, options.metrics.clusters, show_progress("clustering"));
+}
+
+Result<Analysis> analyse(AnalysisOptions& options) {
+  auto profile = open_profile(options.profile.file);
+  if (!profile) return std::move(profile).error();
+  auto clusters = cluster(*profile, options);
+  if (!clusters) return std::move(clusters).error();
+  options.metrics.interval_ns = static_cast<std::uint64_t>(std::llround(options.interval_s * 1e9));
+  if (!options.memory.empty()) {
+    auto memory = read_memory_csv(options.memory, profile->ranks());
+    if (!memory) return std::move(memory).error();
+    options.metrics.memory = *std::move(memory);
+  }
+  const auto metrics =
+      compute_metrics(*profile, *clusters, options.metrics, show_progress("measuring"));
+  say_damage(*profile);
+  if (!metrics) return metrics.error();
+  return Analysis{*std::move(clusters), *metrics};
+}
+
+Json to_json(const std::optional<double>& value) {
+  return value ? Json(*value) : Json("unavailable");
+}
+
+Json metrics_json(const Analysis& found) {
+  const Metrics& m = found.metrics;
+  return {{"Lcomm", m.lcomm},
+          {"CommR", to_json(m.comm_r)},
+          {"CommC", m.comm_c},
+          {"DramR", to_json(m.dram_r)},
+          {"CommLoc", m.comm_loc},
+          {"CommDyn", m.comm_dyn},
+          {"intervals", m.intervals},
+          {"interval_s", m.interval_s},
+          {"clusters", found.clusters.clusters.size()},
+          {"tasks", m.tasks},
+          {"seconds", m.seconds}};
+}
+
+std::string ratio_text(const std::optional<double>& value) {
+  return value ? fmt::format("{:.6g}", *value)
+               : std::string("unavailable  (no memory volumes: give --memory FILE)");
+}
+
+std::string metrics_text(const Analysis& found) {
+  const Metrics& m = found.metrics;
+  return fmt::format(
+      "Lcomm    {}  ({:.0f} bytes; a message counts at both its ends)\n"
+      "CommR    {}\n"
+      "CommC    {:.6g}  ({} clusters)\n"
+      "DramR    {}\n"
+      "CommLoc  {:.6g}\n"
+      "CommDyn  {}  ({} intervals of {:.4g} s)\n",
+      bytes_text(m.lcomm), m.lcomm, ratio_text(m.comm_r), m.comm_c, found.clusters.clusters.size(),
+      ratio_text(m.dram_r), m.comm_loc, m.comm_dyn, m.intervals, m.interval_s);
+}
+
+Result<std::string> run_metrics(AnalysisOptions& options) {
+  const auto found = analyse(options);
+  if (!found) return found.error();
+  if (options.format == "json") return metrics_json(*found).dump(2) + "\n";
+  return metrics_text(*found);
+}
+
+Result<std::string> run_classify(AnalysisOptions& options) {
+  const auto found = analyse(options);
+  if (!found) return found.error();
+  const Classification result = classify(found->metrics, options.thresholds);
+  if (options.format == "json") {
+    Json out = {{"class", to_string(result.kind)},
+                {"reason", result.reason},
+                {"advice", result.advice},
+                {"rests_on", result.from_load ? "load" : "memory volumes"}};
+    out["metrics"] = metrics_json(*found);
+    return out.dump(2) + "\n";
+  }
+  return fmt::format("{}\n{}\n{}\n", to_string(result.kind), result.reason, result.advice);
+}
+
+double seconds_from(std::uint64_t time_ns, const ProfileReader& profile) {
+  return static_cast<double>(time_ns - profile.span().from_ns) * 1e-9;
+}
+
+Result<std::string> run_clusters(AnalysisOptions& options) {
+  auto profile = open_profile(options.profile.file);
+  if (!profile) return std::move(profile).error();
+  const auto found = cluster(*profile, options);
+  say_damage(*profile);
+  if (!found) return found.error();
+  Json out = Json::array();
+  std::string text = fmt::format("{:>3}  {:>12}  {:>12}  {:>10}  {:>10}  {:>6}  {:>7}\n", "#",
+                                 "from s", "to s", "messages", "bytes", "ranks", "pairs");
+  for (std::size_t c = 0; c < found->clusters.size(); ++c) {
+    const Cluster& one = found->clusters[c];
+    const double from = seconds_from(one.time.from_ns, *profile);
+    const double to = seconds_from(one.time.to_ns, *profile);
+    const std::size_t pairs = Traffic(one.matrix).pairs();
+    out.push_back({{"from", from},
+                   {"to", to},
+                   {"messages", one.messages},
+                   {"bytes", one.bytes},
+                   {"ranks", one.tasks},
+                   {"pairs", pairs}});
+    text += fmt::format("{:>3}  {:>12.6f}  {:>12.6f}  {:>10}  {:>10}  {:>6}  {:>7}\n", c + 1, from,
+                        to, one.messages, bytes_text(one.bytes), one.tasks, pairs);
+  }
+  return options.format == "json" ? out.dump(2) + "\n" : text;
+}
+
+std::shared_ptr<AnalysisOptions> add_common(CLI::App& command) {
+  auto options = std::make_shared<AnalysisOptions>();
+  add_profile_file(command, options->profile, false);
+  add_profile_window(command, options->profile);
+  add_cluster_options(command, options->metrics.clusters);
+  command.add_option("-f,--format", options->format, "text or json (default: text)")
+      ->check(CLI::IsMember({"text", "json"}));
+  return options;
+}
+
+void add_metric_options(CLI::App& command, AnalysisOptions& options) {
+  command
+      .add_option("-i,--interval", options.interval_s,
+                  "interval of CommDyn, seconds (default: 1, as published)")
+      ->check(CLI::Range(1e-6, 1e6));
+  command.add_option("--memory", options.memory,
+                     "memory volumes, lines rank,accessed_bytes[,dram_bytes]: for CommR and DramR");
+}
+
+void add_thresholds(CLI::App& command, Thresholds& thresholds) {
+  constexpr const char* kGroup = "Thresholds";
+  command
+      .add_option("--commr", thresholds.comm_r,
+                  "CommR below this is low (default: 0.01: under one percent of all accessed "
+                  "bytes, placement cannot matter)")
+      ->group(kGroup);
+  command
+      .add_option("--dramr", thresholds.dram_r,
+                  "DramR below this is low (default: 0.05: one access in twenty reaches DRAM)")
+      ->group(kGroup);
+  command
+      .add_option("--commdyn", thresholds.comm_dyn,
+                  "CommDyn above this is dynamic (default: 2: separates FT from IS and MG of NPB "
+                  "class A as published)")
+      ->group(kGroup);
+  command
+      .add_option("--load", thresholds.load_rate,
+                  "without memory volumes: Lcomm per rank and second below this many bytes is "
+                  "non-mapping (default: 1e6: a thousandth of a core's share of memory bandwidth)")
+      ->group(kGroup);
+}
+
+}  // namespace
+
+void add_profile_analysis(CLI::App& profile, Job& job) {
+  CLI::App* metrics = profile.add_subcommand("metrics", "the metrics of DeLocProf");
+  auto of_metrics = add_common(*metrics);
+  add_metric_options(*metrics, *of_metrics);
+  metrics->callback([of_metrics, &job] { job = [=] { return run_metrics(*of_metrics); }; });
+  CLI::App* clusters = profile.add_subcommand("clusters", "when messages came together");
+  auto of_clusters = add_common(*clusters);
+  clusters->callback([of_clusters, &job] { job = [=] { return run_clusters(*of_clusters); }; });
+  CLI::App* kind = profile.add_subcommand(
+      "classify", "whether static, dynamic or no mapping fits the application");
+  auto of_kind = add_common(*kind);
+  add_metric_options(*kind, *of_kind);
+  add_thresholds(*kind, of_kind->thresholds);
+  kind->callback([of_kind, &job] { job = [=] { return run_classify(*of_kind); }; });
+}
+
+}  // namespace ondeloc::cli

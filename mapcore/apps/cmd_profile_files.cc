@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// ondeloc profile import, info, merge, export.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <fstream>
+
+#include "mapcore/apps/cmd_profile.h"
+#include "mapcore/comm/matrix_io.h"
+#include "mapcore/profile/export_csv.h"
+#include "mapcore/profile/import_csv.h"
+#include "mapcore/profile/merge.h"
+#include "mapcore/profile/window_matrix.h"
+
+namespace ondeloc::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Sums {
+  std::uint64_t messages = 0, bytes = 0, self = 0;
+  std::uint64_t dropped = 0, dropped_bytes = 0;
+  std::uint64_t exact_messages = 0, exact_bytes = 0;
+  bool exact = false;
+};
+
+Sums add_up(ProfileReader& profile) {
+  Sums sums;
+  profile.for_each(
+      {},
+      [&](std::span<const ProfileEvent> events) {
+        for (const ProfileEvent& event : events) {
+          sums.messages += event.src != event.dst ? 1 : 0;
+          sums.self += event.src == event.dst ? 1 : 0;
+          sums.bytes += event.src != event.dst ? event.bytes : 0;
+        }
+      },
+      show_progress("reading"));
+  for (const RankDrops& drops : profile.drops()) {
+    sums.dropped += drops.events;
+    sums.dropped_bytes += drops.bytes;
+  }
+  for (const PairTotal& total : profile.totals()) {
+    sums.exact = true;
+    sums.exact_messages += total.messages;
+    sums.exact_bytes += total.bytes;
+  }
+  return sums;
+}
+
+Json info_json(ProfileReader& profile, const std::string& file) {
+  const auto& header = profile.header();
+  const TimeWindow span = profile.span();
+  const Sums sums = add_up(profile);
+  Json out = {{"file", file},
+              {"kind", "profile"},
+              {"origin", header.origin},
+              {"node", header.node},
+              {"job", header.job},
+              {"step", header.step},
+              {"ranks", header.ranks},
+              {"ranks_recorded", header.local_ranks},
+              {"nodes", header.nodes}};
+  out["seconds"] = static_cast<double>(span.to_ns - span.from_ns) * 1e-9;
+  out["messages"] = sums.messages;
+  out["bytes"] = sums.bytes;
+  out["self_sends"] = sums.self;
+  out["dropped_messages"] = sums.dropped;
+  out["dropped_bytes"] = sums.dropped_bytes;
+  if (sums.exact) {
+    out["counted_messages"] = sums.exact_messages;
+    out["counted_bytes"] = sums.exact_bytes;
+  }
+  out["blocks"] = profile.blocks().size();
+  out["file_bytes"] = profile.file_octets();
+  out["complete"] = profile.complete();
+  out["damage"] = profile.damage();
+  for (const NodeShift& node : profile.nodes())
+    out["clocks"].push_back({{"node", node.node},
+                             {"shift_seconds", static_cast<double>(node.shift_ns) * 1e-9},
+                             {"source", "system clock"}});
+  return out;
+}
+
+Json info_json(const ReportInput& report, const std::string& file) {
+  return {{"file", file},
+          {"kind", "report"},
+          {"node", report.node},
+          {"job", report.job},
+          {"step", report.step},
+          {"ranks", report.matrix.ranks},
+          {"ranks_recorded", report.ranks.size()},
+          {"seconds", report.seconds},
+          {"bytes", report.matrix.total_bytes()},
+          {"off_node_bytes", report.off_node_bytes},
+          {"intervals", report.intervals},
+          {"remaps", report.remaps}};
+}
+
+std::string to_lines(const Json& info) {
+  std::string text;
+  for (const auto& [key, value] : info.items()) {
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    if (value.is_string() && value.get<std::string>().empty()) continue;
+    text += fmt::format("{:<18}{}\n", name,
+                        value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+Result<std::string> run_info(const std::string& file, const std::string& format) {
+  auto source = open_source(file);
+  if (!source) return std::move(source).error();
+  const Json info = std::visit([&](auto& found) { return info_json(found, file); }, *source);
+  return format == "json" ? info.dump(2) + "\n" : to_lines(info);
+}
+
+struct ImportOptions {
+  std::string csv, profile;
+  int ranks = 0;
+};
+
+Result<std::string> run_import(const ImportOptions& options) {
+  const auto counts =
+      import_events_csv(options.csv, options.profile, options.ranks, show_progress("importing"));
+  if (!counts) return counts.error();
+  return fmt::format("{} messages of {} ranks in {}\n", counts->events, counts->ranks,
+                     options.profile);
+}
+
+struct MergeOptions {
+  std::vector<std::string> inputs;
+  std::string output;
+};
+
+Result<std::string> run_merge(const MergeOptions& options) {
+  const auto merged = merge_profiles(options.inputs, options.output, show_progress("merging"));
+  if (!merged) return merged.error();
+  for (const std::string& damage : merged->damage) fmt::print(stderr, "ondeloc: {}\n", damage);
+  std::string text = fmt::format("{} messages of {} nodes in {}\n", merged->events,
+                                 merged->nodes.size(), options.output);
+  if (merged->clocks_unknown)
+    text += "the clocks of the nodes are not aligned: a file knows no system clock\n";
+  for (const NodeShift& node : merged->nodes) {
+    if (!merged->clocks_unknown)
+      text += fmt::format("{}: times shifted by {:+.6f} s, by its system clock\n", node.node,
+                          static_cast<double>(node.shift_ns) * 1e-9);
+  }
+  return text;
+}
+
+struct ExportOptions {
+  ProfileOptions profile;
+  std::string format = "events", output;
+  std::size_t intervals = 20;
+};
+
+Result<std::string> export_matrix(CommMatrix matrix, const std::string& format) {
+  if (format == "normalised") matrix = normalised(std::move(matrix));
+  if (format == "messages") {
+    for (MatrixEntry& entry : matrix.entries) entry.bytes = entry.messages;
+  }
+  if (format != "matrix-csv") return to_mat(matrix);
+  std::string text = "src,dst,bytes,messages\n";
+  for (const MatrixEntry& e : matrix.entries)
+    text += fmt::format("{},{},{:.0f},{:.0f}\n", e.src, e.dst, e.bytes, e.messages);
+  return text;
+}
+
+Status write_stream(ProfileReader& profile, const TimeWindow& window, const ExportOptions& options,
+                    std::FILE* out) {
+  const TextSink sink = [&](std::string_view text) {
+    return std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  };
+  const Progress progress = show_progress("exporting");
+  Status done = options.format == "intervals"
+                    ? export_intervals(profile, window, options.intervals, sink, progress)
+                    : export_events(profile, window, sink, progress);
+  if (done && std::fflush(out) != 0) return Error::from_errno("the output cannot be written");
+  return done;
+}
+
+Result<std::string> export_stream(ProfileReader& profile, const ExportOptions& options) {
+  const auto window = parse_window(options.profile.window, profile);
+  if (!window) return window.error();
+  std::FILE* out = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "wb");
+  if (out == nullptr) return Error::from_errno(options.output);
+  Status done = write_stream(profile, *window, options, out);
+  if (out != stdout && std::fclose(out) != 0 && done) done = Error::from_errno(options.output);
+  say_damage(profile);
+  if (!done) return std::move(done).error();
+  return std::string();
+}
+
+Result<std::string> run_export(const ExportOptions& options) {
+  auto source = open_source(options.profile.file);
+  if (!source) return std::move(source).error();
+  if (options.format == "events" || options.format == "intervals") {
+    auto* profile = std::get_if<ProfileReader>(&*source);
+    if (profile == nullptr)
+      return Error(
+          fmt::format("'{}' is a report: it holds no single messages", options.profile.file));
+    return export_stream(*profile, options);
+  }
+  auto matrix = source_matrix(*source, options.profile);
+  if (!matrix) return std::move(matrix).error();
+  auto text = export_matrix(*std::move(matrix), options.format);
+  if (!text || options.output.empty()) return text;
+  if (Status written = write_file(options.output, *text); !written)
+    return std::move(written).error();
+  return std::string();
+}
+
+void add_export(CLI::App& profile, Job& job) {
+  CLI::App* command = profile.add_subcommand("export", "messages, intervals or matrix as text");
+  auto options = std::make_shared<ExportOptions>();
+  add_profile_file(*command, options->profile, true);
+  add_profile_window(*command, options->profile);
+  command
+      ->add_option("-f,--format", options->format,
+                   "events, intervals, matrix (.mat, bytes), messages (.mat), normalised (.mat, "
+                   "largest = 1) or matrix-csv (default: events)")
+      ->check(
+          CLI::IsMember({"events", "intervals", "matrix", "messages", "normalised", "matrix-csv"}));
+  command->add_option("-n,--intervals", options->intervals, "equal intervals (default: 20)")
+      ->check(CLI::Range(1, 100000));
+  command->add_option("-o,--output", options->output, "write to this file");
+  command->callback([options, &job] { job = [options] { return run_export(*options); }; });
+}
+
+void add_import(CLI::App& profile, Job& job) {
+  CLI::App* command =
+      profile.add_subcommand("import", "make a profile of events.csv (time_us,src,dst,bytes)");
+  auto options = std::make_shared<ImportOptions>();
+  command->add_option("CSV", options->csv, "events.csv")->required();
+  command->add_option("-o,--output", options->profile, "the profile to write")->required();
+  command
+      ->add_option("-n,--ranks", options->ranks,
+                   "ranks of the program (default: one more than the largest rank seen)")
+      ->check(CLI::Range(1, 1 << 24));
+  command->callback([options, &job] { job = [options] { return run_import(*options); }; });
+}
+
+void add_merge(CLI::App& profile, Job& job) {
+  CLI::App* command = profile.add_subcommand("merge", "one profile of the files of several nodes");
+  auto options = std::make_shared<MergeOptions>();
+  command->add_option("FILE", options->inputs, "profiles of one step")->required();
+  command->add_option("-o,--output", options->output, "the profile to write")->required();
+  command->callback([options, &job] { job = [options] { return run_merge(*options); }; });
+}
+
+void add_info(CLI::App& profile, Job& job) {
+  CLI::App* command = profile.add_subcommand("info", "what is in the file");
+  auto options = std::make_shared<ProfileOptions>();
+  auto format = std::make_shared<std::string>("text");
+  add_profile_file(*command, *options, true);
+  command->add_option("-f,--format", *format, "text or json (default: text)")
+      ->check(CLI::IsMember({"text", "json"}));
+  command->callback(
+      [options, format, &job] { job = [=] { return run_info(options->file, *format); }; });
+}
+
+}  // namespace
+
+void add_profile_files(CLI::App& profile, Job& job) {
+  add_import(profile, job);
+  add_info(profile, job);
+  add_merge(profile, job);
+  add_export(profile, job);
+}
+
+}  // namespace ondeloc::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// ondeloc profile map: the static mapping of a recorded run.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "mapcore/apps/cmd_profile.h"
+#include "mapcore/map/deloc.h"
+
+namespace ondeloc::cli {
+namespace {
+
+struct ProfileMapOptions {
+  ProfileOptions profile;
+  MachineOptions machine;
+  SlotOptions slots;
+  ClusterOptions clusters;
+  OutputOptions output;
+  std::string algorithm = "deloc";
+  std::string previous;
+};
+
+// One group of concurrent pairs per cluster; of a report, which has no events, one group in all.
+Result<std::vector<PairGroup>> groups_of(ProfileSource& source, ProfileMapOptions& options,
+                                         const Traffic& whole) {
+  auto* profile = std::get_if<ProfileReader>(&source);
+  if (profile == nullptr || profile->blocks().empty())
+    return std::vector<PairGroup>{pairs_of(whole)};
+  const auto window = parse_window(options.profile.window, *profile);
+  if (!window) return window.error();
+  options.clusters.window = *window;
+  const auto clusters = find_clusters(*profile, options.clusters, show_progress("clustering"));
+  if (!clusters) return clusters.error();
+  std::vector<PairGroup> groups;
+  for (const Cluster& cluster : clusters->clusters)
+    groups.push_back(pairs_of(Traffic(cluster.matrix)));
+  return groups;
+}
+
+Result<TimedMapping> map_groups(const AlgorithmSpec& spec, const Layout& layout,
+                                const Traffic& traffic, std::span<const PairGroup> groups) {
+  const MapRequest request{layout.machine, layout.slots, traffic, layout.model, layout.previous};
+  const auto begin = std::chrono::steady_clock::now();
+  auto mapping = map_deloc_groups(request, groups, spec.argument);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (!mapping) return std::move(mapping).error();
+  TimedMapping result{*std::move(mapping), {}, 0, took.count()};
+  result.cost = evaluate(layout.model, layout.slots, traffic, result.mapping);
+  result.migrations = count_migrations(layout.slots, layout.previous, result.mapping);
+  return result;
+}
+
+Result<TimedMapping> compute(ProfileSource& source, ProfileMapOptions& options,
+                             const Layout& layout, const Traffic& traffic) {
+  const AlgorithmSpec spec = split_algorithm(options.algorithm);
+  if (spec.name != "deloc") return run_algorithm(options.algorithm, layout, traffic);
+  const auto groups = groups_of(source, options, traffic);
+  if (!groups) return groups.error();
+  return map_groups(spec, layout, traffic, *groups);
+}
+
+Result<std::string> run_map(ProfileMapOptions& options) {
+  if (auto known = find_algorithm(options.algorithm); !known) return std::move(known).error();
+  const auto place = load_place(options.machine);
+  if (!place) return place.error();
+  auto source = open_source(options.profile.file);
+  if (!source) return std::move(source).error();
+  const auto matrix = source_matrix(*source, options.profile);
+  if (!matrix) return matrix.error();
+  SlotOptions slots = options.slots;
+  slots.single_threads = is_lama(options.algorithm);
+  const auto layout = plan_layout(*place, options.machine, slots, matrix->ranks, options.previous);
+  if (!layout) return layout.error();
+  const Traffic traffic(*matrix);
+  const auto result = compute(*source, options, *layout, traffic);
+  if (!result) return result.error();
+  return put_mapping(options.output, options.algorithm, *place, *layout, *result);
+}
+
+}  // namespace
+
+void add_profile_map(CLI::App& profile, Job& job) {
+  CLI::App* command = profile.add_subcommand("map", "the static mapping that fits the run");
+  auto options = std::make_shared<ProfileMapOptions>();
+  add_profile_file(*command, options->profile, true);
+  add_profile_window(*command, options->profile);
+  add_machine_options(*command, options->machine);
+  add_slot_options(*command, options->slots);
+  command->add_option("-a,--algorithm", options->algorithm,
+                      "deloc takes the groups of concurrent pairs, all others the sum matrix; see "
+                      "'ondeloc algorithms' (default: deloc)");
+  command->add_option("-p,--previous", options->previous,
+                      "the present mapping, our JSON or a rankfile");
+  add_cluster_options(*command, options->clusters);
+  add_output_options(*command, options->output);
+  command->footer(
+      "Example:\n"
+      "  ondeloc profile map app.prof -t host -f rankfile -o ranks.txt");
+  command->callback([options, &job] { job = [options] { return run_map(*options); }; });
+}
+
+}  // namespace ondeloc::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a benchmark of this folder prints first, and its clock.
+#pragma once
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+
+namespace ondeloc::bench {
+
+inline std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown CPU";
+}
+
+inline void print_machine() {
+  utsname names{};
+  uname(&names);
+  fmt::print("{}, {} CPUs, Linux {}, gcc {}\n", cpu_name(), sysconf(_SC_NPROCESSORS_ONLN),
+             names.release, __VERSION__);
+}
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace ondeloc::bench
