@@ -4,6 +4,7 @@
 // say, written down per node, not measured. Memory: one block. Thread safety: pure but for files.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -3,6 +3,7 @@
 // The JSON is untrusted: bounded, every field checked. Errors: one sentence. Thread safety: pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
