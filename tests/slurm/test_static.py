@@ -4,7 +4,6 @@
 The private Slurm's topology= is two NUMA nodes of one core each: core 0 is CPU 0, core 1 is CPU 1.
 """
 import os
-import time
 
 import harness
 
@@ -72,33 +71,29 @@ class Static(harness.Case):
         "no rankfile": ("\x7fELF\x00", "line 1"),
     }
 
-    def assert_ended(self, result, sentence, seconds):
+    def assert_ended(self, result, sentence):
         self.assertNotEqual(result.returncode, 0)
         said = [line for line in result.stderr.splitlines() if line.startswith("ondeloc:")]
         self.assertEqual(len(said), 1, result.stderr)
         self.assertIn(sentence, said[0])
         self.assertEqual(result.stdout, "")
-        self.assertLess(seconds, 20, "it was not ended at once")
 
     def test_errors_end_the_step(self):
-        """The ranks would sleep for minutes if they were let go."""
+        """The ranks would sleep for longer than the test waits for srun if they were let go."""
         for name, (text, sentence) in self.WRONG.items():
             with self.subTest(name):
-                start = time.monotonic()
                 result = self.bind(text, command=("sleep", "300"))
-                self.assert_ended(result, sentence, time.monotonic() - start)
+                self.assert_ended(result, sentence)
                 self.assertEqual(harness.wait_until_none_left(), [])
 
     def test_unreadable_file_ends_the_step(self):
-        start = time.monotonic()
         result = self.srun("-n2", "sleep", "300", ondeloc="static:nowhere.txt")
-        self.assert_ended(result, "rankfile 'nowhere.txt': No such file", time.monotonic() - start)
+        self.assert_ended(result, "rankfile 'nowhere.txt': No such file")
         path = self.write("roots.txt", rankfile(0, 1))
         os.chown(path, 0, 0)
         os.chmod(path, 0o600)
-        start = time.monotonic()
         result = self.srun("-n2", "sleep", "300", ondeloc="static:roots.txt")
-        self.assert_ended(result, "rankfile 'roots.txt': Permission denied", time.monotonic() - start)
+        self.assert_ended(result, "rankfile 'roots.txt': Permission denied")
 
     def test_warn_runs_on(self):
         result = self.bind(rankfile(0, 7), ",on-error=warn", command=("hostname",))

@@ -16,7 +16,7 @@
 
 #include "mapcore/mapper/event_pools.h"
 #include "mapcore/segment/channel_writer.h"
-#include "tests/bench/profile/machine.h"
+#include "tests/bench/machine.h"
 
 namespace {
 

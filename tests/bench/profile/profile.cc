@@ -12,7 +12,7 @@
 #include "mapcore/profile/metrics.h"
 #include "mapcore/profile/window_matrix.h"
 #include "mapcore/topology/load.h"
-#include "tests/bench/profile/machine.h"
+#include "tests/bench/machine.h"
 
 namespace {
 

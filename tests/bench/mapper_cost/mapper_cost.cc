@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench_mapper_cost ONDELOC_MAPPER [INTERVALS]: what ondeloc-mapper itself costs, by number of
+// rows. The real program on a real segment whose rows are claimed and written by as many processes:
+// a ring (two peers), a stencil (up to six) and everybody with everybody, in a mapping that needs
+// no change, which is the usual interval. Two runs, of INTERVALS and 3 x INTERVALS (default 20) of
+// 500 ms: their difference is free of the start.
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "mapcore/segment/segment_create.h"
+#include "mapcore/segment/segment_view.h"
+#include "tests/bench/machine.h"
+
+namespace {
+
+using namespace ondeloc;
+
+constexpr int kIntervalMs = 500;
+constexpr int kNodes = 8;
+
+enum class Pattern { kRing, kStencil, kAll };
+
+bool talk(Pattern pattern, int from, int to) {
+  if (from == to) return false;
+  if (pattern == Pattern::kAll) return true;
+  const int apart = std::abs(from - to);
+  if (pattern == Pattern::kRing) return apart == 1;
+  return apart == 1 || apart == 4 || apart == 16;
+}
+
+// One rank: claims its row and adds to it now and then, as the rank library does.
+[[noreturn]] void be_rank(int fd, const ondeloc_header& header, int self, Pattern pattern) {
+  auto* base = static_cast<char*>(
+      mmap(nullptr, header.segment_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  if (base == MAP_FAILED) _exit(1);
+  auto* slot = reinterpret_cast<ondeloc_slot*>(base + header.slots_offset) + self;
+  auto* row = reinterpret_cast<ondeloc_cell*>(base + header.rows_offset +
+                                              static_cast<std::size_t>(self) * header.row_stride);
+  __atomic_store_n(&slot->owner_pid, getpid(), __ATOMIC_RELAXED);
+  __atomic_store_n(&slot->rank_state, ONDELOC_RANK_ATTACHED, __ATOMIC_RELEASE);
+  for (;;) {
+    for (int peer = 0; peer < static_cast<int>(header.local_ranks); ++peer) {
+      if (!talk(pattern, self, peer)) continue;
+      __atomic_fetch_add(&row[peer].bytes, 1 << 20, __ATOMIC_RELAXED);
+      __atomic_fetch_add(&row[peer].messages, 16, __ATOMIC_RELAXED);
+    }
+    usleep(100000);
+  }
+}
+
+struct Usage {
+  double cpu_ms = 0;
+  long peak_kib = 0;
+};
+
+struct Step {
+  UniqueFd segment;
+  std::vector<pid_t> ranks;
+  pid_t mapper = -1;
+};
+
+[[noreturn]] void be_mapper(const char* program, int fd, int ranks) {
+  const std::string topology =
+      fmt::format("numa:{} core:{} pu:1", kNodes, (ranks + kNodes - 1) / kNodes);
+  const std::string number = fmt::format("{}", fd);
+  const std::string options = fmt::format("online,interval={0}ms,max-interval={0}ms", kIntervalMs);
+  execl(program, program, "--segment", number.c_str(), "--node", "bench", "--topology",
+        topology.c_str(), "--options", options.c_str(), nullptr);
+  _exit(127);
+}
+
+Result<Step> start(const char* mapper, int ranks, Pattern pattern) {
+  std::vector<std::uint32_t> world(static_cast<std::size_t>(ranks));
+  std::iota(world.begin(), world.end(), 0U);
+  SegmentPlan plan;
+  plan.world_ranks = static_cast<std::uint32_t>(ranks);
+  plan.world_of_local = world;
+  plan.uid = getuid();
+  plan.gid = getgid();
+  auto segment = create_segment(plan);
+  if (!segment) return std::move(segment).error();
+  Step step{*std::move(segment), {}, -1};
+  auto view = SegmentView::open(step.segment.get());
+  if (!view) return std::move(view).error();
+  for (int rank = 0; rank < ranks; ++rank) {
+    const pid_t pid = fork();
+    if (pid == 0) be_rank(step.segment.get(), view->header(), rank, pattern);
+    step.ranks.push_back(pid);
+    std::vector<std::uint64_t> mask(static_cast<std::size_t>(rank) / 64 + 1);
+    mask.back() = 1ULL << (rank % 64);
+    write_task_slot(step.segment.get(), {.local_rank = static_cast<std::uint32_t>(rank),
+                                         .world_rank = static_cast<std::uint32_t>(rank),
+                                         .pid = pid,
+                                         .start_time = process_start_time(pid),
+                                         .mask = mask});
+  }
+  step.mapper = fork();
+  if (step.mapper == 0) be_mapper(mapper, step.segment.get(), ranks);
+  return step;
+}
+
+Usage stop(Step& step) {
+  for (const pid_t pid : step.ranks) kill(pid, SIGKILL);
+  for (const pid_t pid : step.ranks) waitpid(pid, nullptr, 0);
+  rusage usage{};
+  int status = 0;
+  wait4(step.mapper, &status, 0, &usage);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return {};
+  return {1e3 * static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+              1e-3 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
+          usage.ru_maxrss};
+}
+
+Result<Usage> measure(const char* mapper, int ranks, Pattern pattern, int intervals) {
+  auto step = start(mapper, ranks, pattern);
+  if (!step) return std::move(step).error();
+  usleep(static_cast<useconds_t>(intervals) * kIntervalMs * 1000);
+  const Usage usage = stop(*step);
+  if (usage.cpu_ms <= 0) return Error("ondeloc-mapper failed");
+  return usage;
+}
+
+int print_line(const char* mapper, int ranks, const char* name, Pattern pattern, int intervals) {
+  auto brief = measure(mapper, ranks, pattern, intervals);
+  auto longer = measure(mapper, ranks, pattern, 3 * intervals);
+  if (!brief || !longer) {
+    fmt::print(stderr, "bench_mapper_cost: {}\n", (brief ? longer : brief).error().message());
+    return 1;
+  }
+  const double each = std::max(0.0, (longer->cpu_ms - brief->cpu_ms) / (2 * intervals));
+  fmt::print("{:>5} {:<8} {:>12.3f} {:>18.3f} % {:>10.1f} {:>10.1f}\n", ranks, name, each,
+             100 * each / kIntervalMs, brief->cpu_ms - intervals * each,
+             static_cast<double>(longer->peak_kib) / 1024);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return fmt::print(stderr, "bench_mapper_cost ONDELOC_MAPPER [INTERVALS]\n"), 2;
+  const int intervals = argc > 2 ? std::max(1, std::atoi(argv[2])) : 20;
+  bench::print_machine();
+  fmt::print("rows  traffic  ms/interval  share of one core    start ms   peak MiB\n");
+  int failed = 0;
+  for (const int ranks : {32, 128}) {
+    failed += print_line(argv[1], ranks, "ring", Pattern::kRing, intervals);
+    failed += print_line(argv[1], ranks, "stencil", Pattern::kStencil, intervals);
+    failed += print_line(argv[1], ranks, "all", Pattern::kAll, intervals);
+  }
+  return failed == 0 ? 0 : 1;
+}
