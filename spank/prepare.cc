@@ -17,6 +17,8 @@
 namespace ondeloc {
 namespace {
 
+static_assert(kDefaultCells == ONDELOC_RECORD_CELLS && kMaxCells == ONDELOC_RECORD_CELLS_MAX);
+
 constexpr int kChannelBytes = 1 << 20;
 // Above what shell scripts use for their own redirections (exec 9>file) and below RLIMIT_NOFILE.
 constexpr int kSegmentFd = 500;
@@ -76,7 +78,7 @@ Status make_segment(spank_t spank, Step& step) {
        .gid = step.gid,
        .cpus_per_task = step.cpus_per_task,
        .interval_ms = step.options.interval_ms,
-       .record_cells = step.options.mode == Mode::kProfile ? ONDELOC_RECORD_CELLS : 0});
+       .record_cells = step.options.mode == Mode::kProfile ? step.options.cells : 0});
   if (!segment) return std::move(segment).error();
   step.segment.reset(fcntl(segment->get(), F_DUPFD_CLOEXEC, kSegmentFd));
   if (step.segment.valid()) return {};

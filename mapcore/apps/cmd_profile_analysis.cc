@@ -27,6 +27,7 @@ struct AnalysisOptions {
 struct Analysis {
   Clusters clusters;
   Metrics metrics;
+  std::string memory;  // what MemV and DramV rest on, or why there are none
 };
 
 Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
@@ -34,6 +35,15 @@ Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
   if (!window) return window.error();
   options.metrics.clusters.window = *window;
   return find_clusters(profile, options.metrics.clusters, show_progress("clustering"));
+}
+
+std::string memory_source(const ProfileReader& profile, const std::string& file) {
+  if (!file.empty()) return "memory volumes: " + file;
+  std::string text;
+  for (const std::string& note : profile.notes()) {
+    if (note.find("memory volumes: ") != note.npos) text += (text.empty() ? "" : "; ") + note;
+  }
+  return text.empty() ? "memory volumes: none were recorded" : text;
 }
 
 Result<Analysis> analyse(AnalysisOptions& options) {
@@ -51,7 +61,7 @@ Result<Analysis> analyse(AnalysisOptions& options) {
       compute_metrics(*profile, *clusters, options.metrics, show_progress("measuring"));
   say_damage(*profile);
   if (!metrics) return metrics.error();
-  return Analysis{*std::move(clusters), *metrics};
+  return Analysis{*std::move(clusters), *metrics, memory_source(*profile, options.memory)};
 }
 
 Json to_json(const std::optional<double>& value) {
@@ -60,22 +70,16 @@ Json to_json(const std::optional<double>& value) {
 
 Json metrics_json(const Analysis& found) {
   const Metrics& m = found.metrics;
-  return {{"Lcomm", m.lcomm},
-          {"CommR", to_json(m.comm_r)},
-          {"CommC", m.comm_c},
-          {"DramR", to_json(m.dram_r)},
-          {"CommLoc", m.comm_loc},
-          {"CommDyn", m.comm_dyn},
-          {"intervals", m.intervals},
-          {"interval_s", m.interval_s},
-          {"clusters", found.clusters.clusters.size()},
-          {"tasks", m.tasks},
-          {"seconds", m.seconds}};
+  return {{"Lcomm", m.lcomm},         {"CommR", to_json(m.comm_r)},
+          {"CommC", m.comm_c},        {"DramR", to_json(m.dram_r)},
+          {"CommLoc", m.comm_loc},    {"CommDyn", m.comm_dyn},
+          {"intervals", m.intervals}, {"interval_s", m.interval_s},
+          {"memory", found.memory},   {"clusters", found.clusters.clusters.size()},
+          {"tasks", m.tasks},         {"seconds", m.seconds}};
 }
 
 std::string ratio_text(const std::optional<double>& value) {
-  return value ? fmt::format("{:.6g}", *value)
-               : std::string("unavailable  (no memory volumes: give --memory FILE)");
+  return value ? fmt::format("{:.6g}", *value) : std::string("unavailable  (give --memory FILE)");
 }
 
 std::string metrics_text(const Analysis& found) {
@@ -86,9 +90,10 @@ std::string metrics_text(const Analysis& found) {
       "CommC    {:.6g}  ({} clusters)\n"
       "DramR    {}\n"
       "CommLoc  {:.6g}\n"
-      "CommDyn  {}  ({} intervals of {:.4g} s)\n",
+      "CommDyn  {}  ({} intervals of {:.4g} s)\n"
+      "{}\n",
       bytes_text(m.lcomm), m.lcomm, ratio_text(m.comm_r), m.comm_c, found.clusters.clusters.size(),
-      ratio_text(m.dram_r), m.comm_loc, m.comm_dyn, m.intervals, m.interval_s);
+      ratio_text(m.dram_r), m.comm_loc, m.comm_dyn, m.intervals, m.interval_s, found.memory);
 }
 
 Result<std::string> run_metrics(AnalysisOptions& options) {

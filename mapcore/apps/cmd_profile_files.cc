@@ -72,6 +72,8 @@ Json info_json(ProfileReader& profile, const std::string& file) {
     out["counted_messages"] = sums.exact_messages;
     out["counted_bytes"] = sums.exact_bytes;
   }
+  out["memory_ranks"] = profile.memory().size();
+  if (!profile.notes().empty()) out["notes"] = profile.notes();
   out["blocks"] = profile.blocks().size();
   out["file_bytes"] = profile.file_octets();
   out["complete"] = profile.complete();

@@ -12,6 +12,7 @@
 #include "mapcore/mapper/channel.h"
 #include "mapcore/mapper/counters.h"
 #include "mapcore/mapper/event_pools.h"
+#include "mapcore/mapper/memory_counters.h"
 #include "mapcore/mapper/ranks.h"
 #include "mapcore/profile/writer.h"
 #include "mapcore/report/report_json.h"
@@ -52,6 +53,7 @@ class Recorder {
     while (!over_) {
       wait();
       look_after_ranks();
+      count_memory();
       over_ = over_ || ranks_.all_done() || (!channel_.open() && nobody_left());
       drain();
     }
@@ -110,6 +112,16 @@ class Recorder {
     ranks_.refresh(view_);
   }
 
+  void count_memory() {
+    counting_.resize(ranks_.all().size());
+    for (std::size_t i = 0; i < counting_.size(); ++i) {
+      const RankState& rank = ranks_.all()[i];
+      if (counting_[i] || !rank.movable()) continue;
+      counting_[i] = true;
+      memory_.start(world_of_[i], rank.process);
+    }
+  }
+
   bool nobody_left() const {
     return std::all_of(ranks_.all().begin(), ranks_.all().end(),
                        [](const RankState& state) { return !state.ready || state.done(); });
@@ -165,6 +177,8 @@ class Recorder {
     }
     (void)writer_->add_drops(drops);
     (void)writer_->add_totals(totals());
+    (void)writer_->add_memory(memory_.read());
+    (void)writer_->add_notes(memory_.notes());
     if (Status closed = writer_->finish(); !closed) lines_.push_back(closed.error().message());
     if (dropped > 0)
       lines_.push_back(fmt::format("{} of {} messages were dropped because the recorder was behind",
@@ -194,6 +208,8 @@ class Recorder {
   Channel channel_;
   Ranks ranks_;
   EventPools pools_;
+  MemoryCounters memory_;
+  std::vector<bool> counting_;  // by local rank
   std::vector<std::uint32_t> world_of_;
   std::optional<ProfileWriter> writer_;
   std::vector<std::string> lines_;

@@ -49,6 +49,14 @@ Status set_number(double& out, std::string_view value, double low, double high) 
   return {};
 }
 
+Status set_cells(Options& options, std::string_view value) {
+  const auto number = parse_unsigned(value, kMaxCells);
+  if (!number || *number == 0)
+    return Error(fmt::format("'{}' is no number of cells: use 1 to {}", shorten(value), kMaxCells));
+  options.cells = static_cast<std::uint32_t>(*number);
+  return {};
+}
+
 Status set_algorithm(Options& options, std::string_view value) {
   if (auto row = find_algorithm_row(value); !row) return std::move(row).error();
   options.algorithm = value;
@@ -100,6 +108,8 @@ constexpr auto kKeys = std::to_array<KeyRow>({
            {{"auto", Memory::kAuto}, {"follow", Memory::kFollow}, {"stay", Memory::kStay}});
      }},
     {"report", "FILE", "", "write a JSON report per node; %j job, %s step, %N node", set_report},
+    {"cells", "N", "128", "with profile: cells of 8 KiB that a rank fills ahead, 1 to 256",
+     set_cells},
     {"on-error", "fail|warn", "fail",
      "what an error of yours that shows on the node does to the step",
      [](Options& o, std::string_view v) {

@@ -82,6 +82,8 @@ bool contains(const std::vector<std::string_view>& names, std::string_view name)
 Status check_together(Options& options, const std::vector<std::string_view>& given) {
   if (options.relative && options.mode != Mode::kStatic)
     return Error("relative goes with static:FILE only");
+  if (contains(given, "cells") && options.mode != Mode::kProfile)
+    return Error("cells goes with profile:FILE only");
   if (options.mode == Mode::kStatic) options.decide = Decide::kNever;
   if (options.mode == Mode::kProfile) {
     if (Status good = check_file_pattern(options.file); !good)

@@ -21,6 +21,9 @@ enum class Transport { kAuto, kShm, kPmix };
 enum class Memory { kAuto, kFollow, kStay };
 enum class OnError { kFail, kWarn };  // what a user's error found on the node does to the step
 
+// Of a rank's pool in the event channel (segment/channel_layout.h).
+inline constexpr std::uint32_t kDefaultCells = 128, kMaxCells = 256;
+
 struct Options {
   Mode mode = Mode::kOff;
   std::string file;       // static:FILE, profile:FILE; relative to the step's working directory
@@ -33,7 +36,8 @@ struct Options {
   Decide decide = Decide::kAuto;
   Transport transport = Transport::kAuto;
   Memory memory = Memory::kAuto;
-  std::string report;  // file name pattern with %j %s %N; empty: none
+  std::string report;                   // file name pattern with %j %s %N; empty: none
+  std::uint32_t cells = kDefaultCells;  // profile: of 8 KiB, in the event channel of every rank
   OnError on_error = OnError::kFail;
   bool verbose = false;
 };

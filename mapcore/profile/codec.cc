@@ -68,6 +68,24 @@ std::optional<std::uint64_t> get_varint(std::span<const std::uint8_t> in, std::s
   return std::nullopt;
 }
 
+void put_text(Octets& out, std::string_view text, std::size_t most) {
+  text = text.substr(0, most);
+  put_varint(out, text.size());
+  out.insert(out.end(), text.begin(), text.end());
+}
+
+std::optional<std::string> get_text(std::span<const std::uint8_t> in, std::size_t& at,
+                                    std::size_t most) {
+  const auto length = get_varint(in, at);
+  if (!length || *length > most || *length > in.size() - at) return std::nullopt;
+  std::string text;
+  for (std::uint64_t c = 0; c < *length; ++c) {
+    const auto letter = static_cast<char>(in[at++]);
+    text += letter < ' ' || letter > '~' ? '?' : letter;
+  }
+  return text;
+}
+
 Octets encode(const FileHeader& header) {
   Octets out(kFileHeaderSize, 0);
   std::memcpy(out.data(), kFileMagic, 8);

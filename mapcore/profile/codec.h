@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mapcore/profile/event.h"
@@ -24,6 +25,12 @@ void put_varint(Octets& out, std::uint64_t value);
 // Reads one varint at `at` and moves it on; nullopt at the end of the octets or when it is too
 // long.
 std::optional<std::uint64_t> get_varint(std::span<const std::uint8_t> in, std::size_t& at);
+
+// Length and letters, cut at `most`.
+void put_text(Octets& out, std::string_view text, std::size_t most);
+// Letters that are not printable ASCII become '?'; nullopt: not such a text, or longer than `most`.
+std::optional<std::string> get_text(std::span<const std::uint8_t> in, std::size_t& at,
+                                    std::size_t most);
 
 Octets encode(const FileHeader& header);
 Octets encode(const BlockHeader& header);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The profile file, version 1, byte by byte. All numbers are little-endian. A file is one file
-// header and then blocks, each complete in itself: what a killed recorder or a full disk left is
-// readable up to its last complete block, and a damaged block costs that block alone (a reader
-// looks for the next block header whose checksum holds).
+// The profile file, version 1, byte by byte (ondeloc-profile(5) says the same to users). All
+// numbers are little-endian. A file is one file header and then blocks, each complete in itself:
+// what a killed recorder or a full disk left is readable up to its last complete block, and a
+// damaged block costs that block alone (a reader looks for the next block header whose checksum
+// holds).
 //
 // File header, 256 bytes
 //     0  char[8]   "ODLPROF1"
@@ -22,8 +23,8 @@
 //
 // Block header, 64 bytes, followed by `stored` bytes of payload: one zstd frame of `raw` bytes
 //     0  char[4]   "ODBK"
-//     4  u32       type: 1 events, 2 totals, 3 drops, 4 memory, 5 nodes, 6 end; unknown types are
-//                  skipped
+//     4  u32       type: 1 events, 2 totals, 3 drops, 4 memory, 5 nodes, 6 end, 7 notes; unknown
+//                  types are skipped
 //     8  u32       stored: bytes of payload in the file, at most 8 MiB
 //    12  u32       raw: bytes after decompression, at most 4 MiB
 //    16  u32       count of records in the payload
@@ -42,10 +43,13 @@
 //                counters; the last record of a pair counts; src = dst: what src sent off the node
 //   drops   (3)  count x {rank, events, bytes}: lost because the recorder was behind; running
 //                totals, the last record of a rank counts
-//   memory  (4)  count x {rank, bytes accessed, bytes from DRAM + 1 or 0 = unknown}
+//   memory  (4)  count x {rank, bytes accessed, bytes from DRAM + 1 or 0 = unknown}; the last
+//                record of a rank counts
 //   nodes   (5)  count x {length of name, name, first-event offset ns (zigzag), ranks recorded}:
 //                what a merge put together, and by how much each node's clock was shifted
 //   end     (6)  count = 0: the recorder ended by itself
+//   notes   (7)  count x {length of text, text}: what a reader of the profile should know, such as
+//                what the memory volumes rest on or why there are none; ASCII, at most 1024 bytes
 //
 // Clocks: the events of one node share CLOCK_MONOTONIC. Between nodes only the CLOCK_REALTIME of
 // each header is known; a merge shifts by it and writes the shift down in `nodes`.
@@ -64,6 +68,7 @@ inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::size_t kFileHeaderSize = 256;
 inline constexpr std::size_t kBlockHeaderSize = 64;
 inline constexpr std::size_t kNameSize = 64;
+inline constexpr std::size_t kMaxNote = 1024;
 inline constexpr std::uint32_t kMaxRanks = 1U << 24;
 inline constexpr std::uint32_t kMaxStored = 8U << 20;
 inline constexpr std::uint32_t kMaxRaw = 4U << 20;
@@ -77,6 +82,7 @@ enum class BlockType : std::uint32_t {
   kMemory = 4,
   kNodes = 5,
   kEnd = 6,
+  kNotes = 7,
 };
 
 struct FileHeader {

@@ -38,6 +38,10 @@ std::uint64_t shifted(std::uint64_t time_ns, std::int64_t shift) {
 Status copy_small(const ProfileReader& file, ProfileWriter& writer) {
   (void)writer.add_totals(file.totals());
   (void)writer.add_drops(file.drops());
+  std::vector<std::string> notes;
+  for (const std::string& note : file.notes())
+    notes.push_back(fmt::format("{}: {}", file.header().node, note));
+  (void)writer.add_notes(notes);
   return writer.add_memory(file.memory());
 }
 

@@ -20,6 +20,9 @@ using profile_format::BlockType;
 using profile_format::kBlockHeaderSize;
 using profile_format::Octets;
 
+// A merge of the largest steps writes a few per node.
+constexpr std::size_t kMaxNotes = 1U << 16;
+
 Result<ProfileReader> ProfileReader::open(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be read", path));
@@ -130,10 +133,15 @@ Octets ProfileReader::payload(const Block& block) {
 void ProfileReader::take_small(const Block& block) {
   const auto type = static_cast<BlockType>(block.header.type);
   ended_ |= type == BlockType::kEnd;
-  if (type > BlockType::kEnd) return;
+  if (type > BlockType::kNotes) return;
   const Octets raw = payload(block);
-  if (type == BlockType::kEnd) return;
-  if (type == BlockType::kNodes) return take_nodes(raw, block.header.count);
+  if (type == BlockType::kNodes) take_nodes(raw, block.header.count);
+  if (type == BlockType::kNotes) take_notes(raw, block.header.count);
+  if (type < BlockType::kNodes) take_rows(block, raw);
+}
+
+void ProfileReader::take_rows(const Block& block, std::span<const std::uint8_t> raw) {
+  const auto type = static_cast<BlockType>(block.header.type);
   const std::size_t width = type == BlockType::kTotals ? 4 : 3;
   const auto rows = profile_format::decode_rows(block.header, width, raw);
   if (!rows) {
@@ -156,19 +164,24 @@ void ProfileReader::take_small(const Block& block) {
 void ProfileReader::take_nodes(std::span<const std::uint8_t> raw, std::uint32_t count) {
   std::size_t at = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto length = profile_format::get_varint(raw, at);
-    if (!length || *length > profile_format::kNameSize || *length > raw.size() - at) return;
-    NodeShift node;
-    for (std::uint64_t c = 0; c < *length; ++c) {
-      const auto letter = static_cast<char>(raw[at++]);
-      node.node += letter < ' ' || letter > '~' ? '?' : letter;
-    }
+    const auto name = profile_format::get_text(raw, at, profile_format::kNameSize);
+    if (!name) return;
+    NodeShift node{*name, 0, 0};
     const auto shift = profile_format::get_varint(raw, at),
                local = profile_format::get_varint(raw, at);
     if (!shift || !local) return;
     node.shift_ns = static_cast<std::int64_t>((*shift >> 1) ^ (~(*shift & 1) + 1));
     node.local_ranks = static_cast<std::uint32_t>(*local);
     nodes_.push_back(std::move(node));
+  }
+}
+
+void ProfileReader::take_notes(std::span<const std::uint8_t> raw, std::uint32_t count) {
+  std::size_t at = 0;
+  for (std::uint32_t i = 0; i < count && notes_.size() < kMaxNotes; ++i) {
+    auto note = profile_format::get_text(raw, at, profile_format::kMaxNote);
+    if (!note) return;
+    notes_.push_back(*std::move(note));
   }
 }
 

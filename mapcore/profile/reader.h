@@ -44,6 +44,7 @@ class ProfileReader {
   std::vector<RankDrops> drops() const;    // ascending rank
   std::vector<RankMemory> memory() const;  // ascending rank
   const std::vector<NodeShift>& nodes() const { return nodes_; }
+  const std::vector<std::string>& notes() const { return notes_; }
   bool complete() const { return ended_; }  // the recorder ended by itself
   // Empty for a sound file; else what is lost, one sentence without a full stop. Grows when read()
   // meets a damaged payload.
@@ -65,7 +66,9 @@ class ProfileReader {
   std::uint64_t take_block(std::uint64_t offset, const profile_format::BlockHeader& header);
   std::uint64_t next_block(std::uint64_t from);  // offset of the next sound header, or the end
   void take_small(const Block& block);
+  void take_rows(const Block& block, std::span<const std::uint8_t> raw);
   void take_nodes(std::span<const std::uint8_t> raw, std::uint32_t count);
+  void take_notes(std::span<const std::uint8_t> raw, std::uint32_t count);
   profile_format::Octets payload(const Block& block);
 
   UniqueFd fd_;
@@ -82,6 +85,7 @@ class ProfileReader {
   std::map<std::uint32_t, RankDrops> drops_;
   std::map<std::uint32_t, RankMemory> memory_;
   std::vector<NodeShift> nodes_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace ondeloc

@@ -139,15 +139,23 @@ Status ProfileWriter::add_nodes(std::span<const NodeShift> nodes) {
   if (nodes.empty()) return status_;
   Octets raw;
   for (const NodeShift& node : nodes) {
-    const std::string name = node.node.substr(0, profile_format::kNameSize);
-    profile_format::put_varint(raw, name.size());
-    raw.insert(raw.end(), name.begin(), name.end());
+    profile_format::put_text(raw, node.node, profile_format::kNameSize);
     const auto shift = static_cast<std::uint64_t>(node.shift_ns);
     profile_format::put_varint(raw, (shift << 1) ^ (node.shift_ns < 0 ? ~0ULL : 0ULL));
     profile_format::put_varint(raw, node.local_ranks);
   }
   return write_block({.type = static_cast<std::uint32_t>(BlockType::kNodes),
                       .count = static_cast<std::uint32_t>(nodes.size())},
+                     raw);
+}
+
+Status ProfileWriter::add_notes(std::span<const std::string> notes) {
+  if (notes.empty()) return status_;
+  Octets raw;
+  for (const std::string& note : notes)
+    profile_format::put_text(raw, note, profile_format::kMaxNote);
+  return write_block({.type = static_cast<std::uint32_t>(BlockType::kNotes),
+                      .count = static_cast<std::uint32_t>(notes.size())},
                      raw);
 }
 

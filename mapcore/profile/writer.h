@@ -57,6 +57,7 @@ class ProfileWriter {
   Status add_drops(std::span<const RankDrops> drops);
   Status add_memory(std::span<const RankMemory> memory);
   Status add_nodes(std::span<const NodeShift> nodes);
+  Status add_notes(std::span<const std::string> notes);  // cut at kMaxNote
   Status finish();  // flush, end block, fsync is left to the kernel
 
   bool ok() const { return status_.ok(); }

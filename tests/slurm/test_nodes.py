@@ -6,6 +6,7 @@ import subprocess
 
 import counting
 import harness
+import profiling
 
 PRIVATE_SLURM = pathlib.Path(__file__).resolve().parents[2] / "etc" / "private-slurm"
 DIR = pathlib.Path(harness.ROOT, "nodes")
@@ -16,7 +17,7 @@ OVER_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp
             "OMPI_MCA_mpi_preconnect_mpi": "1"}
 
 
-class Nodes(counting.Counting):
+class TwoNodes(profiling.Profiling):
     @classmethod
     def setUpClass(cls):
         plugin = next(line for line in harness.PLUGSTACK.read_text(encoding="ascii").splitlines()
@@ -24,15 +25,20 @@ class Nodes(counting.Counting):
         subprocess.run([PRIVATE_SLURM, "start", DIR, "--nodes", "2", "--plugin", plugin], check=True)
         cls.addClassCleanup(subprocess.run, [PRIVATE_SLURM, "stop", DIR], check=True)
 
-    def run_on_two(self, program, *arguments, distribution, transport, name="run", env=None):
-        """{node: report}"""
+    def srun_on_two(self, program, *arguments, distribution, ondeloc, name="run", env=None):
         result = self.srun("-N2", f"-n{self.ranks}", "-m", distribution, *self.command(program),
-                           *arguments,
-                           ondeloc=f"online,decide=never,transport={transport},report={name}-%N.json",
+                           *arguments, ondeloc=ondeloc,
                            env={"SLURM_CONF": f"{DIR}/slurm.conf",
                                 "COUNT_OUT": f"{self.dir}/{name}", **OVER_TCP, **(env or {})},
                            timeout=60)
         self.assert_ran(result)
+
+
+class Nodes(TwoNodes):
+    def run_on_two(self, program, *, distribution, transport, name="run"):
+        """{node: report}"""
+        self.srun_on_two(program, distribution=distribution, name=name,
+                         ondeloc=f"online,decide=never,transport={transport},report={name}-%N.json")
         return {node: self.report(f"{name}-{node}.json") for node in ("node0", "node1")}
 
     def split(self, cells, here):
@@ -73,6 +79,30 @@ class Nodes(counting.Counting):
         self.command = lambda program: [wrapped]
         self.assert_exact("send_modes", {"node0": {0, 2}, "node1": {1, 3}}, distribution="cyclic",
                           transport="auto")
+
+
+class Profiles(TwoNodes):
+    def test_two_recordings_are_merged(self):
+        """Every message of the step is there once, also those between the nodes."""
+        self.srun_on_two("persistent", distribution="cyclic", ondeloc="profile:app.%j.prof")
+        names = sorted(path.name for path in pathlib.Path(self.dir).glob("app.*"))
+        self.assertEqual([name.rsplit(".", 1)[1] for name in names], ["node0", "node1"])
+        parts = [self.info(name) for name in names]
+        for part, node in zip(parts, ("node0", "node1")):
+            self.assert_whole(part)
+            self.assertEqual((part["node"], part["ranks"], part["ranks_recorded"]), (node, 4, 2))
+        told = self.ondeloc("merge", *names, "-o", "whole.prof").stdout
+        whole = self.info("whole.prof")
+        self.assert_whole(whole)
+        self.assertEqual(whole["messages"], sum(part["messages"] for part in parts))
+        self.assertEqual(self.recorded("whole.prof"), self.said())
+        self.assertEqual([(c["node"], c["source"]) for c in whole["clocks"]],
+                         [("node0", "system clock"), ("node1", "system clock")])
+        self.assertEqual(whole["clocks"][0]["shift_seconds"], 0)
+        for node in "node0", "node1":
+            self.assertIn(f"{node}: times shifted by", told)
+        self.ondeloc("map", "whole.prof", "-t", "numa:2 core:2 pu:1", "-f", "rankfile")
+        self.assertEqual(len(self.profile("merge", *names, names[0], "-o", "bad").stderr.splitlines()), 1)
 
 
 if __name__ == "__main__":

@@ -3,107 +3,44 @@
 import json
 import os
 import pathlib
-import signal
 
-import counting
 import harness
+import profiling
+from test_results import LJ
 
-ONDELOC = f"{harness.STAGE}/bin/ondeloc"
 
-
-class Profile(counting.Counting):
-    def ondeloc(self, *arguments):
-        result = self.run_user(ONDELOC, "profile", *arguments)
-        self.assert_ran(result)
-        return result
-
-    def record(self, program, *arguments, env=None, name="app.prof"):
-        result = self.srun(f"-n{self.ranks}", *self.command(program), *arguments,
-                           ondeloc=f"profile:{name}",
-                           env={"COUNT_OUT": f"{self.dir}/{name}", **(env or {})})
-        self.assert_ran(result)
-        return result
-
-    def info(self, name="app.prof"):
-        self.assertTrue(harness.wait_for(lambda: pathlib.Path(self.dir, name).exists(), 5))
-        return json.loads(self.ondeloc("info", name, "-f", "json").stdout)
-
-    def recorded(self, name="app.prof"):
-        """The matrix as the events give it."""
-        lines = self.ondeloc("export", name, "-f", "matrix-csv").stdout.splitlines()
-        cells = {}
-        for line in lines[1:]:
-            src, dst, length, messages = (int(word) for word in line.split(","))
-            cells[src, dst] = (length, messages)
-        return counting.clean(cells)
-
+class Exact(profiling.Profiling):
     def test_events_are_exact(self):
         for program in ("send_modes", "persistent"):
             with self.subTest(program):
                 name = f"{program}.prof"
                 self.record(program, name=name)
-                info = self.info(name)
-                self.assertTrue(info["complete"])
-                self.assertEqual(info["damage"], "")
-                self.assertEqual(info["dropped_messages"], 0)
+                self.assert_whole(self.info(name))
                 self.assertEqual(self.recorded(name), self.said(name))
-                self.assertEqual(info["messages"], info["counted_messages"])
-                self.assertEqual(info["bytes"], info["counted_bytes"])
 
     def test_threads(self):
         self.record("threads")
         info = self.info()
         self.assertEqual(info["messages"] + info["dropped_messages"], info["counted_messages"])
 
-    def test_profile_map_static(self):
-        """The partner-changing program: record, classify, draw, map, run bound by the file."""
-        self.record("partners", "-m", "200", "-b", "4096")
-        self.ondeloc("classify", "app.prof")
-        self.ondeloc("metrics", "app.prof")
-        self.ondeloc("heatmap", "app.prof", "-o", "who.png")
-        self.ondeloc("timeline", "app.prof", "-o", "when.svg")
-        for name in ("who.png", "when.svg"):
-            self.assertGreater(pathlib.Path(self.dir, name).stat().st_size, 1000)
-        cpus = sorted(os.sched_getaffinity(0))
-        if len(cpus) < self.ranks:
-            topology = ["--oversubscribe"]
-        else:
-            topology = []
-        self.ondeloc("map", "app.prof", *topology, "-f", "rankfile", "-o", "ranks.txt")
-        self.ondeloc("map", "app.prof", *topology, "-f", "json", "-o", "ranks.json")
-        wanted = {entry["rank"]: set(entry["pus"]) for entry in
-                  json.loads(pathlib.Path(self.dir, "ranks.json").read_text())["ranks"]}
-        show = ("import os; print(os.environ['SLURM_PROCID'], "
-                "','.join(map(str, sorted(os.sched_getaffinity(0)))))")
-        result = self.srun(f"-n{self.ranks}", "/usr/bin/python3", "-c", show,
-                           ondeloc="static:ranks.txt")
-        self.assert_ran(result)
-        bound = {}
-        for line in result.stdout.splitlines():
-            rank, masks = line.split()
-            bound[int(rank)] = {int(cpu) for cpu in masks.split(",")}
-        self.assertEqual(bound, wanted)
-
-    def test_recorder_killed(self):
-        """The job runs on; what was written is readable."""
-        with self.start_srun(f"-n{self.ranks}", f"{harness.APPS}/partners", "-s", "3",
-                             ondeloc="profile:app.prof") as run:
-            self.assertTrue(harness.wait_for(lambda: harness.pids_of("ondeloc-mapper"), 20))
-            harness.wait_for(lambda: pathlib.Path(self.dir, "app.prof").exists()
-                             and pathlib.Path(self.dir, "app.prof").stat().st_size > 300, 20)
-            for pid in harness.pids_of("ondeloc-mapper"):
-                os.kill(pid, signal.SIGKILL)
-            out, err = run.communicate(timeout=120)
-        self.assertEqual(run.returncode, 0, out + err)
+    def test_memory_volumes(self):
+        """Counted for every rank, or not at all and the profile says why; a file always does."""
+        self.record("partners", "-m", "200")
         info = self.info()
-        self.assertFalse(info["complete"])
-        self.assertIn("did not end by itself", info["damage"])
-
-    def test_no_file(self):
-        result = self.srun(f"-n{self.ranks}", f"{harness.APPS}/send_modes",
-                           ondeloc="profile:/nonexistent/app.prof")
-        self.assert_ran(result)
-        self.assertIn("nothing is recorded", result.stderr)
+        self.assertTrue(info["notes"][0].startswith("memory volumes: "))
+        metrics = json.loads(self.ondeloc("metrics", "app.prof", "-f", "json").stdout)
+        self.assertIn(info["notes"][0], metrics["memory"])
+        if info["memory_ranks"] == 0:
+            self.assertEqual(metrics["CommR"], "unavailable")
+        else:
+            self.assertEqual(info["memory_ranks"], self.ranks)
+            self.assertGreater(metrics["CommR"], 0)
+        self.write("volumes", "".join(f"{rank},{metrics['Lcomm']},1000\n".replace(".0,", ",")
+                                      for rank in range(self.ranks)))
+        given = json.loads(self.ondeloc("metrics", "app.prof", "-f", "json", "--memory",
+                                        "volumes").stdout)
+        self.assertAlmostEqual(given["CommR"], 1 / self.ranks)
+        self.assertAlmostEqual(given["DramR"], 1000 / metrics["Lcomm"])
 
     def test_online_report_is_a_profile(self):
         self.run_counted("send_modes", name="run")
@@ -112,10 +49,71 @@ class Profile(counting.Counting):
         self.ondeloc("map", "run.json", "-t", "numa:2 core:4 pu:1")
 
     def test_bad_options(self):
-        for text in ("profile", "profile:a%q", "profile:a,report=b"):
+        for text in ("profile", "profile:a%q", "profile:a,report=b", "profile:a,cells=0", "online,cells=9"):
             result = self.srun("-n1", "/bin/true", ondeloc=text)
             self.assertNotEqual(result.returncode, 0)
             self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+
+
+class EndToEnd(profiling.Profiling):
+    """Record, classify, draw, map, run bound by the file."""
+
+    def map(self):
+        """{rank: CPUs} of the rankfile ranks.txt that it makes."""
+        share = [] if len(os.sched_getaffinity(0)) >= self.ranks else ["--oversubscribe"]
+        for form, name in (("rankfile", "ranks.txt"), ("json", "ranks.json")):
+            self.ondeloc("map", "app.prof", *share, "-f", form, "-o", name)
+        mapping = json.loads(pathlib.Path(self.dir, "ranks.json").read_text(encoding="ascii"))
+        self.assertEqual(mapping["algorithm"], "deloc")
+        return {entry["rank"]: set(entry["pus"]) for entry in mapping["ranks"]}
+
+    def look(self):
+        for what in "classify", "metrics", "clusters":
+            self.ondeloc(what, "app.prof")
+        self.ondeloc("heatmap", "app.prof", "-o", "who.png")
+        self.ondeloc("timeline", "app.prof", "-o", "when.svg")
+        for name in ("who.png", "when.svg"):
+            self.assertGreater(pathlib.Path(self.dir, name).stat().st_size, 1000)
+
+    def bindings(self, program):
+        """{rank: CPUs} of the step's processes that run this program."""
+        bound = {}
+        for pid in harness.pids_of(program):
+            process = pathlib.Path("/proc", str(pid))
+            variables = dict(item.split(b"=", 1) for item in
+                             (process / "environ").read_bytes().split(b"\0") if b"=" in item)
+            bound[int(variables[b"SLURM_PROCID"])] = os.sched_getaffinity(pid)
+        return bound
+
+    def assert_bound(self, wanted, program, *arguments):
+        with self.start_srun(f"-n{self.ranks}", *arguments, ondeloc="static:ranks.txt") as run:
+            # The mask of a process is the last thing that is set before it becomes the program.
+            same = harness.wait_for(lambda: self.bindings(program) == wanted, 60)
+            found = self.bindings(program)
+            out, err = run.communicate(timeout=120)
+        self.assertEqual(run.returncode, 0, out + err)
+        self.assertTrue(same, f"{found} is not {wanted}")
+
+    def test_partners(self):
+        said = self.of_partners(self.record("partners", "-m", "200", "-b", "4096").stdout)
+        self.assertEqual(len(said), 2 * self.ranks)
+        self.assert_whole(self.info())
+        self.assertEqual(self.recorded(), said)
+        self.look()
+        self.assert_bound(self.map(), "partners", f"{harness.APPS}/partners", "-s", "1")
+
+    def test_lammps(self):
+        """Open MPI's own monitoring counts in the same run."""
+        lammps = ["lmp", "-in", LJ, "-log", "none", "-var", "steps"]
+        prefix = f"{self.dir}/monitoring"
+        self.assert_ran(self.srun(
+            f"-n{self.ranks}", *lammps, "200", ondeloc="profile:app.prof",
+            env={"OMPI_MCA_pml_monitoring_enable": "2", "OMPI_MCA_pml_monitoring_enable_output": "3",
+                 "OMPI_MCA_pml_monitoring_filename": prefix}))
+        self.assert_whole(self.info())
+        self.assertEqual(self.recorded(), self.monitored(prefix))
+        self.look()
+        self.assert_bound(self.map(), "lmp", *lammps, "1500")
 
 
 if __name__ == "__main__":

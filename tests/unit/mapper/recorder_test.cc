@@ -2,6 +2,7 @@
 // The recorder against real processes: children of the test write events as ranks do.
 #include "mapcore/mapper/recorder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -72,6 +73,7 @@ Rank map_segment(int fd) {
 
 struct Step {
   UniqueFd segment;
+  UniqueFd records, stepd;  // slurmstepd's pipe: its end says that the node is over
   std::vector<pid_t> pids;
   explicit Step(int victim = -1) {
     SegmentPlan plan;
@@ -83,6 +85,10 @@ struct Step {
     plan.gid = getgid();
     plan.record_cells = ONDELOC_RECORD_CELLS;
     segment = std::move(*create_segment(plan));
+    int ends[2];
+    REQUIRE(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
+    records.reset(ends[0]);
+    stepd.reset(ends[1]);
     for (std::uint32_t local = 0; local < kRanks; ++local) {
       const pid_t pid = fork();
       if (pid == 0) be_rank(segment.get(), local, static_cast<int>(local) == victim);
@@ -97,6 +103,7 @@ struct Step {
 MapperConfig config_for(const Step& step, const std::string& file) {
   MapperConfig config;
   config.segment_fd = step.segment.get();
+  config.channel_fd = step.records.get();
   config.options = *parse_options("profile:" + file + ",verbose");
   config.node = "n1";
   return config;

@@ -21,8 +21,10 @@ TEST_CASE("every default of the struct is the default of the table") {
   for (const KeyRow& row : key_rows()) {
     if (row.standard.empty()) continue;
     CAPTURE(row.name);
-    auto same = parse_options("online," + std::string(row.name) + "=" + std::string(row.standard));
+    const std::string mode = row.name == "cells" ? "profile:f" : "online";
+    auto same = parse_options(mode + "," + std::string(row.name) + "=" + std::string(row.standard));
     REQUIRE(same.ok());
+    CHECK(same->cells == standard.cells);
     CHECK(same->algorithm == standard.algorithm);
     CHECK(same->interval_ms == standard.interval_ms);
     CHECK(same->max_interval_ms == standard.max_interval_ms);
@@ -70,6 +72,12 @@ TEST_CASE("modes") {
   CHECK(error_of("online:x") == "mode 'online' takes no argument, not 'x'");
   CHECK(error_of("bogus") == "mode 'bogus' is not known: use off, online, static, profile or help");
   CHECK(error_of("") == "mode '' is not known: use off, online, static, profile or help");
+  CHECK(error_of("online,cells=8") == "cells goes with profile:FILE only");
+  CHECK(error_of("profile:f,cells=0") == "cells: '0' is no number of cells: use 1 to 256");
+  CHECK(error_of("profile:f,cells=257") == "cells: '257' is no number of cells: use 1 to 256");
+  CHECK(error_of("profile:f,cells=many") == "cells: 'many' is no number of cells: use 1 to 256");
+  CHECK(parse_options("profile:f")->cells == 128);
+  CHECK(parse_options("profile:f,cells=256")->cells == 256);
   CHECK(error_of("online,relative") == "relative goes with static:FILE only");
 }
 

@@ -117,7 +117,7 @@ TEST_CASE("what is written is read again, in windows and in time order") {
                       [&](const ProfileEvent& e) { return window.contains(e.time_ns); })));
 }
 
-TEST_CASE("small blocks: totals, drops, memory and nodes; the last record counts") {
+TEST_CASE("small blocks: totals, drops, memory, nodes and notes; the last record counts") {
   const TempDir dir;
   const std::string path = dir.file("small.prof");
   auto writer = ProfileWriter::create(path, small_header(4));
@@ -128,6 +128,8 @@ TEST_CASE("small blocks: totals, drops, memory and nodes; the last record counts
   CHECK(writer->add_drops(std::vector<RankDrops>{{2, 9, 900}}).ok());
   CHECK(writer->add_memory(std::vector<RankMemory>{{1, 1000, true, 0}, {2, 5, false, 0}}).ok());
   CHECK(writer->add_nodes(std::vector<NodeShift>{{"a", 0, 2}, {"b", -1234567, 2}}).ok());
+  const std::string longest(2000, 'x');
+  CHECK(writer->add_notes(std::vector<std::string>{"memory: caf\xe9\n", longest}).ok());
   CHECK(writer->finish().ok());
   const auto reader = ProfileReader::open(path);
   REQUIRE(reader.ok());
@@ -139,6 +141,9 @@ TEST_CASE("small blocks: totals, drops, memory and nodes; the last record counts
   CHECK(!reader->memory()[1].dram_known);
   REQUIRE(reader->nodes().size() == 2);
   CHECK(reader->nodes()[1].shift_ns == -1234567);
+  REQUIRE(reader->notes().size() == 2);
+  CHECK(reader->notes()[0] == "memory: caf??");
+  CHECK(reader->notes()[1] == longest.substr(0, profile_format::kMaxNote));
   CHECK(reader->events() == 0);
 }
 
