@@ -30,7 +30,7 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
   command
       .add_option("--bins", options.bins,
                   "equal time bins that the run is cut into; messages in one bin count as "
-                  "simultaneous (default: 100)")
+                  "simultaneous; more bins find more and shorter clusters (default: 100)")
       ->check(CLI::Range(1, 65536));
   command
       .add_option("--max-clusters", options.max_clusters,

@@ -88,6 +88,8 @@ Scale scale_of(const Grid& grid, bool logarithmic) {
     scale.high = std::max(scale.high, value);
     scale.low = scale.low == 0 ? value : std::min(scale.low, value);
   }
+  // Values within less than a factor of ten are all dark: the eye would take shades for more.
+  scale.low = std::min(scale.low, scale.high / 10);
   if (scale.high == 0) scale = {0, 1, false};
   return scale;
 }

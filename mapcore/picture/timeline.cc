@@ -123,8 +123,9 @@ Status draw_timeline(const Clusters& clusters, const std::string& title, const s
   draw_list(*canvas, kTop + kHeight + kBottom + 16, clusters);
   canvas->text(kLeft, 28, title, 17);
   canvas->text(kLeft, 48,
-               fmt::format("{} clusters in {} bins of {:.3g} ms", clusters.clusters.size(),
-                           clusters.bins.count(), clusters.bins.width_ns() * 1e-6),
+               fmt::format("{} cluster{} in {} bins of {:.3g} ms", clusters.clusters.size(),
+                           clusters.clusters.size() == 1 ? "" : "s", clusters.bins.count(),
+                           clusters.bins.width_ns() * 1e-6),
                13);
   return canvas->finish();
 }

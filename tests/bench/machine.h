@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <fstream>
 #include <string>
 
@@ -25,6 +27,14 @@ inline void print_machine() {
   uname(&names);
   fmt::print("{}, {} CPUs, Linux {}, gcc {}\n", cpu_name(), sysconf(_SC_NPROCESSORS_ONLN),
              names.release, __VERSION__);
+}
+
+// CPU time of this thread.
+inline std::uint64_t cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 inline double seconds_since(std::chrono::steady_clock::time_point start) {

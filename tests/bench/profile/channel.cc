@@ -2,12 +2,13 @@
 // The event channel against the two designs it could have been: a buffer of 1 MiB per pair of
 // processes with a pair of counters (what Chai et al. 2006 improve on), and a pipe with one write
 // per message. Every rank is a process, the recorder polls every millisecond as in the product.
-// Flood: as fast as a rank can; paced: 1000 messages a millisecond. Each design takes turns in
-// every round; what counts is the ratio in one run.
+// Flood: as fast as a rank can; paced: 1000 messages a millisecond. Cost is the rank's CPU time.
+// Each design takes turns in every round; what counts is the ratio in one run.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -163,9 +164,9 @@ void be_rank(Design& design, Shared& shared, std::uint32_t rank, bool flood) {
   std::uint64_t spent = 0;
   const std::uint64_t events = flood ? kFlood : kPaced;
   for (std::uint64_t i = 0; i < events;) {
-    const std::uint64_t begin = monotonic_ns();
+    const std::uint64_t begin = bench::cpu_ns();
     for (std::uint64_t k = 0; k < 1000; ++k, ++i) design.write(monotonic_ns(), i);
-    spent += monotonic_ns() - begin;
+    spent += bench::cpu_ns() - begin;
     if (!flood) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   shared.nanoseconds += spent;
@@ -207,6 +208,32 @@ Outcome run(Design& design, bool flood) {
 
 using Make = std::unique_ptr<Design> (*)();
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Of all rounds of one load.
+struct Series {
+  std::string name;
+  std::vector<double> cost, dropped, speed;
+};
+
+// What the pools are compared with, divided by the pools; medians of the rounds.
+void print_ratios(const std::vector<Series>& designs) {
+  const Series& pools = designs.front();
+  for (const Series& other : designs) {
+    if (&other == &pools) continue;
+    fmt::print(
+        "{} / {}: cost per message {:.2f}, events per second read {:.2f}; dropped {:.1f} % "
+        "against {:.1f} %\n",
+        other.name, pools.name, median(other.cost) / median(pools.cost),
+        median(other.speed) / median(pools.speed), 100 * median(other.dropped),
+        100 * median(pools.dropped));
+  }
+  fmt::print("\n");
+}
+
 double clock_cost() {
   const std::uint64_t begin = monotonic_ns();
   std::uint64_t sink = 0;
@@ -229,16 +256,22 @@ int main() {
   fmt::print("{:<6} {:<14} {:>12} {:>10} {:>16}\n", "load", "design", "ns/message", "dropped",
              "events/s read");
   for (const bool flood : {false, true}) {
+    std::vector<Series> series(std::size(designs));
     for (int round = 0; round < kRounds; ++round) {
-      for (const Make make : designs) {
-        const std::unique_ptr<Design> design = make();
+      for (std::size_t d = 0; d < series.size(); ++d) {
+        const std::unique_ptr<Design> design = designs[d]();
         const Outcome out = run(*design, flood);
+        series[d].name = design->name();
+        series[d].cost.push_back(out.ns_per_message);
+        series[d].dropped.push_back(out.dropped_share);
+        series[d].speed.push_back(out.events_per_second);
         exact &= out.exact;
         fmt::print("{:<6} {:<14} {:>12.1f} {:>9.1f}% {:>16.3g}\n", flood ? "flood" : "paced",
                    design->name(), out.ns_per_message, 100 * out.dropped_share,
                    out.events_per_second);
       }
     }
+    print_ratios(series);
   }
   if (!exact) fmt::print("messages were lost without a count\n");
   return exact ? 0 : 1;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person sees, read back from the PNG: darker is more, boundaries stand where the nodes
+// change.
+#include <cairo.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "mapcore/picture/heat_map.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+constexpr int kLeft = 90, kTop = 70;  // of the plot
+
+class Picture {
+ public:
+  explicit Picture(const std::string& path)
+      : image_(cairo_image_surface_create_from_png(path.c_str())) {
+    std::filesystem::remove(path);
+  }
+  Picture(const Picture&) = delete;
+  Picture& operator=(const Picture&) = delete;
+  ~Picture() { cairo_surface_destroy(image_); }
+  bool good() const { return cairo_surface_status(image_) == CAIRO_STATUS_SUCCESS; }
+  std::uint32_t at(int x, int y) const {
+    const unsigned char* row =
+        cairo_image_surface_get_data(image_) + y * cairo_image_surface_get_stride(image_);
+    return reinterpret_cast<const std::uint32_t*>(row)[x] & 0xFFFFFF;
+  }
+  // 0 black to 765 white.
+  int light(int x, int y) const {
+    const std::uint32_t colour = at(x, y);
+    return static_cast<int>((colour >> 16) + (colour >> 8 & 255) + (colour & 255));
+  }
+
+ private:
+  cairo_surface_t* image_;
+};
+
+std::string temporary(const char* ending) {
+  return (std::filesystem::temp_directory_path() / fmt::format("ondeloc-{}{}", getpid(), ending))
+      .string();
+}
+
+Picture heat_map(const CommMatrix& matrix, const HeatMapStyle& style) {
+  const std::string path = temporary(".png");
+  REQUIRE(draw_heat_map(matrix, style, path).ok());
+  return Picture(path);
+}
+
+// Rank r sends 2^(k + 10) bytes to rank r + k, k = 1 .. 8.
+CommMatrix band(int ranks) {
+  CommMatrix matrix{ranks, {}};
+  for (int r = 0; r < ranks; ++r) {
+    for (int k = 1; k <= 8 && r + k < ranks; ++k)
+      matrix.entries.push_back({r, r + k, static_cast<double>(1 << (k + 10)), 1});
+  }
+  return matrix;
+}
+
+}  // namespace
+
+TEST_CASE("darker is more and white is nothing, at 32 and at 512 ranks") {
+  for (const int ranks : {32, 512}) {
+    const int cell = 1024 / ranks;
+    const Picture seen = heat_map(band(ranks), {"", true, {}});
+    REQUIRE(seen.good());
+    auto light = [&](int src, int dst) {
+      return seen.light(kLeft + dst * cell + cell / 2, kTop + src * cell + cell / 2);
+    };
+    for (int k = 1; k < 8; ++k) CHECK(light(3, 3 + k) > light(3, 4 + k));
+    CHECK(light(3, 3) == 765);
+    CHECK(light(20, 3) == 765);
+    CHECK(light(3, 4) < 765);
+  }
+}
+
+TEST_CASE("ranks of a node stand together between boundaries") {
+  HeatMapStyle style{"", true, {}};
+  for (int r = 0; r < 32; ++r) style.node_of_rank.push_back(r % 2);
+  const Picture seen = heat_map(band(32), style);
+  CHECK(seen.light(kLeft + 512, kTop + 200) < 500);
+  CHECK(seen.at(kLeft + 512, kTop + 200) >> 16 > (seen.at(kLeft + 512, kTop + 200) & 255));  // red
+  // Rank 0 sends to rank 2, its neighbour on the node, and to rank 1, the first of the other node.
+  CHECK(seen.light(kLeft + 48, kTop + 16) < 765);
+  CHECK(seen.light(kLeft + 16 * 32 + 16, kTop + 16) < 765);
+  CHECK(seen.light(kLeft + 10 * 32 + 16, kTop + 16) == 765);
+}
+
+TEST_CASE("nearly equal values look nearly equal") {
+  const CommMatrix even{4, {{0, 1, 1000, 1}, {1, 2, 1001, 1}, {2, 3, 999, 1}}};
+  const Picture seen = heat_map(even, {"", true, {}});
+  const int most = seen.light(kLeft + 2 * 60 + 30, kTop + 60 + 30);
+  CHECK(std::abs(most - seen.light(kLeft + 60 + 30, kTop + 30)) < 8);
+  CHECK(most < 200);
+}
+
+TEST_CASE("other endings than .svg and .png are refused with a sentence") {
+  const Status drawn = draw_heat_map(band(4), {"", true, {}}, temporary(".jpg"));
+  REQUIRE(!drawn.ok());
+  CHECK(drawn.error().message().find(".svg or .png") != std::string::npos);
+}
