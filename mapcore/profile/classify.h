@@ -3,11 +3,11 @@
 // thesis (section 2.4.3).
 //   CommR low and DramR low -> non-mapping; else CommDyn low -> static; else dynamic.
 // The thesis gives no thresholds. Ours, all options:
-//   CommR 0.01    below one percent of all accessed bytes, no placement of the talk can matter
-//   DramR 0.05    below one access in twenty to DRAM, memory controllers are not what a run waits
-//   on CommDyn 2     more than two changes of the rank order between one-second intervals:
-//   separates
-//                 FT from MG and IS in NPB class A as the thesis' classes do
+//   CommR 0.01   below one percent of all accessed bytes, no placement of the talk can matter
+//   DramR 0.05   below one access in twenty to DRAM, a run does not wait for memory controllers
+//   CommDyn 2    more than two changes of the rank order between one-second intervals: separates
+//                FT from MG and IS in NPB class A as the thesis' classes do
+//
 // Without memory volumes the first question is answered from the load instead: Lcomm per task and
 // second below 1 MB/s (a thousandth of the share that one of 20 cores has of a 20 GB/s memory) is
 // non-mapping. The answer says what it rests on. Thread safety: pure functions.

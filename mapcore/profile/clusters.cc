@@ -59,33 +59,50 @@ int tasks_in(const CommMatrix& matrix) {
   return static_cast<int>(std::count(seen.begin(), seen.end(), true));
 }
 
-void fill_cluster(ProfileReader& profile, PairSum& sum, Cluster& cluster) {
+void fill_cluster(ProfileReader& profile, PairSum& sum, Cluster& cluster,
+                  const Progress& progress) {
   sum.clear();
-  profile.for_each(cluster.time, [&](std::span<const ProfileEvent> events) {
+  const auto add = [&](std::span<const ProfileEvent> events) {
     for (const ProfileEvent& event : events) sum.add(event);
-  });
+  };
+  profile.for_each(cluster.time, add, progress);
   cluster.matrix = sum.matrix();
   cluster.tasks = tasks_in(cluster.matrix);
   cluster.bytes = cluster.matrix.total_bytes();
+}
+
+// Cluster c of `chosen`, whose points stand in the bins `bins`.
+Cluster make_cluster(Clusters& found, const KMeans& chosen, std::size_t c,
+                     const std::vector<std::size_t>& bins) {
+  Cluster cluster;
+  const std::size_t first = bins[chosen.begin[c]], last = bins[chosen.begin[c + 1] - 1];
+  cluster.time = {found.bins.begin_ns(first), found.bins.begin_ns(last + 1)};
+  for (std::size_t i = chosen.begin[c]; i < chosen.begin[c + 1]; ++i) {
+    found.cluster_of_bin[bins[i]] = static_cast<int>(c);
+    cluster.messages += found.bins.messages()[bins[i]];
+  }
+  return cluster;
+}
+
+// From `from` to `to` of the whole, while the part goes from 0 to 1.
+Progress part_of(const Progress& progress, double from, double to) {
+  if (!progress) return {};
+  return [=](double share) { progress(from + share * (to - from)); };
 }
 
 }  // namespace
 
 Result<Clusters> find_clusters(ProfileReader& profile, const ClusterOptions& options,
                                const Progress& progress) {
-  TimeWindow span = profile.span();
-  span.from_ns = std::max(span.from_ns, options.window.from_ns);
-  span.to_ns = std::min(span.to_ns, options.window.to_ns);
+  const TimeWindow whole = profile.span();
+  const TimeWindow span{std::max(whole.from_ns, options.window.from_ns),
+                        std::min(whole.to_ns, options.window.to_ns)};
   if (span.from_ns >= span.to_ns) return Error("no message lies in this time window");
   Clusters found{TimeBins(span, options.bins), std::vector<int>(options.bins, -1), {}, 0};
-  profile.for_each(
-      span,
-      [&](std::span<const ProfileEvent> events) {
-        for (const ProfileEvent& event : events) found.bins.add(event);
-      },
-      [&](double share) {
-        if (progress) progress(share / 2);
-      });
+  const auto add = [&](std::span<const ProfileEvent> events) {
+    for (const ProfileEvent& event : events) found.bins.add(event);
+  };
+  profile.for_each(span, add, part_of(progress, 0, 0.5));
   std::vector<std::size_t> bins;
   const std::vector<WeightedPoint> points = found.bins.points(bins);
   if (points.empty()) return Error("no message between different ranks lies in this time window");
@@ -94,17 +111,11 @@ Result<Clusters> find_clusters(ProfileReader& profile, const ClusterOptions& opt
                             : std::move(kmeans_all(points, options.clusters).back());
   found.objective = chosen.objective;
   PairSum sum(profile.ranks());
+  const auto k = static_cast<double>(chosen.k());
   for (std::size_t c = 0; c < chosen.k(); ++c) {
-    Cluster cluster;
-    const std::size_t first = bins[chosen.begin[c]], last = bins[chosen.begin[c + 1] - 1];
-    cluster.time = {found.bins.begin_ns(first), found.bins.begin_ns(last + 1)};
-    for (std::size_t i = chosen.begin[c]; i < chosen.begin[c + 1]; ++i) {
-      found.cluster_of_bin[bins[i]] = static_cast<int>(c);
-      cluster.messages += found.bins.messages()[bins[i]];
-    }
-    if (progress) progress(0.5 + static_cast<double>(c) / static_cast<double>(chosen.k()) / 2);
-    fill_cluster(profile, sum, cluster);
-    found.clusters.push_back(std::move(cluster));
+    const double done = 0.5 + static_cast<double>(c) / k / 2;
+    found.clusters.push_back(make_cluster(found, chosen, c, bins));
+    fill_cluster(profile, sum, found.clusters.back(), part_of(progress, done, done + 0.5 / k));
   }
   return found;
 }

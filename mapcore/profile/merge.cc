@@ -35,14 +35,57 @@ std::uint64_t shifted(std::uint64_t time_ns, std::int64_t shift) {
   return time_ns > back ? time_ns - back : 0;
 }
 
-Status copy_small(const ProfileReader& file, ProfileWriter& writer) {
+Result<std::vector<ProfileReader>> open_all(const std::vector<std::string>& inputs) {
+  std::vector<ProfileReader> files;
+  for (const std::string& input : inputs) {
+    auto file = ProfileReader::open(input);
+    if (!file) return std::move(file).error();
+    files.push_back(*std::move(file));
+  }
+  if (Status same = check_same_step(files, inputs); !same) return std::move(same).error();
+  return files;
+}
+
+profile_format::FileHeader header_of(const std::vector<ProfileReader>& files) {
+  profile_format::FileHeader header = files.front().header();
+  header.nodes = static_cast<std::uint32_t>(files.size());
+  header.local_ranks = 0;
+  header.origin = "merged by ondeloc";
+  for (const ProfileReader& file : files) header.local_ranks += file.header().local_ranks;
+  return header;
+}
+
+// By the system clocks of the headers; none where one of them is unknown.
+void find_shifts(const std::vector<ProfileReader>& files, MergeResult& result) {
+  const std::int64_t zero = files.front().header().realtime_ns;
+  for (const ProfileReader& file : files) result.clocks_unknown |= file.header().realtime_ns == 0;
+  for (const ProfileReader& file : files) {
+    const auto& header = file.header();
+    const std::int64_t shift = result.clocks_unknown ? 0 : header.realtime_ns - zero;
+    result.nodes.push_back({header.node, shift, header.local_ranks});
+  }
+}
+
+void copy_events(ProfileReader& file, std::int64_t shift, ProfileWriter& writer,
+                 const Progress& progress) {
+  const auto copy = [&](std::span<const ProfileEvent> events) {
+    for (ProfileEvent event : events) {
+      event.time_ns = shifted(event.time_ns, shift);
+      (void)writer.add(event);
+    }
+  };
+  file.for_each({}, copy, progress);
+  (void)writer.flush();
+}
+
+void copy_small(const ProfileReader& file, ProfileWriter& writer) {
   (void)writer.add_totals(file.totals());
   (void)writer.add_drops(file.drops());
   std::vector<std::string> notes;
   for (const std::string& note : file.notes())
     notes.push_back(fmt::format("{}: {}", file.header().node, note));
   (void)writer.add_notes(notes);
-  return writer.add_memory(file.memory());
+  (void)writer.add_memory(file.memory());
 }
 
 }  // namespace
@@ -52,46 +95,21 @@ Result<MergeResult> merge_profiles(const std::vector<std::string>& inputs,
   if (inputs.size() < 2) return Error("merging needs at least two profiles");
   if (std::find(inputs.begin(), inputs.end(), output) != inputs.end())
     return Error(fmt::format("'{}' is an input: write the merged profile elsewhere", output));
-  std::vector<ProfileReader> files;
-  for (const std::string& input : inputs) {
-    auto file = ProfileReader::open(input);
-    if (!file) return std::move(file).error();
-    files.push_back(*std::move(file));
-  }
-  if (Status same = check_same_step(files, inputs); !same) return std::move(same).error();
-  profile_format::FileHeader header = files.front().header();
-  header.nodes = static_cast<std::uint32_t>(files.size());
-  header.local_ranks = 0;
-  header.origin = "merged by ondeloc";
+  auto files = open_all(inputs);
+  if (!files) return std::move(files).error();
   MergeResult result;
-  for (const ProfileReader& file : files) {
-    header.local_ranks += file.header().local_ranks;
-    result.clocks_unknown |= file.header().realtime_ns == 0;
-  }
-  for (const ProfileReader& file : files) {
-    const std::int64_t shift =
-        result.clocks_unknown ? 0 : file.header().realtime_ns - header.realtime_ns;
-    result.nodes.push_back({file.header().node, shift, file.header().local_ranks});
-  }
-  auto writer = ProfileWriter::create(output, header);
+  find_shifts(*files, result);
+  auto writer = ProfileWriter::create(output, header_of(*files));
   if (!writer) return std::move(writer).error();
   (void)writer->add_nodes(result.nodes);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    files[i].for_each(
-        {},
-        [&](std::span<const ProfileEvent> events) {
-          for (ProfileEvent event : events) {
-            event.time_ns = shifted(event.time_ns, result.nodes[i].shift_ns);
-            (void)writer->add(event);
-          }
-        },
-        [&](double share) {
-          if (progress)
-            progress((static_cast<double>(i) + share) / static_cast<double>(files.size()));
-        });
-    (void)writer->flush();
-    (void)copy_small(files[i], *writer);
-    if (!files[i].damage().empty()) result.damage.push_back(files[i].damage());
+  const auto count = static_cast<double>(files->size());
+  for (std::size_t i = 0; i < files->size(); ++i) {
+    ProfileReader& file = (*files)[i];
+    copy_events(file, result.nodes[i].shift_ns, *writer, [&](double share) {
+      if (progress) progress((static_cast<double>(i) + share) / count);
+    });
+    copy_small(file, *writer);
+    if (!file.damage().empty()) result.damage.push_back(file.damage());
   }
   if (Status wrote = writer->finish(); !wrote) return std::move(wrote).error();
   result.events = writer->events();

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of DeLocProf: DeLoc thesis, section 2.3.4 and 2.3.5, equations 2.2 to 2.8, with
-// S[i][j] = bytes between i and j in both directions (symmetric, zero diagonal):
-//   Lcomm   = sum_i sum_j S[i][j]                    (2.2)  bytes; a message counts at both its
-//   ends CommR   = Lcomm / sum_i MemV[i]                  (2.3) CommC   = sum_c TaskN[C_c] / (T Nc)
-//   (2.4) DramR   = sum_i DramV[i] / sum_i MemV[i]         (2.5) CommLoc = sum_i var(S[i][1..T] /
-//   max S) / T      (2.6, 2.7)  population variance, diagonal in CommDyn = sum_i compare(M_i,
-//   M_{i+1})            (2.8)  intervals of one second, as published
-// compare: 1 when the two intervals order the tasks differently by their amount of communication
-// (bytes sent and received, descending; ties by rank). Thread safety: pure functions.
+// The metrics of DeLocProf: DeLoc thesis (M. Agung, Tohoku University), sections 2.3.4 and 2.3.5,
+// equations 2.2 to 2.8. S[i][j]: bytes between i and j in both directions, symmetric, diagonal 0;
+// T tasks, Nc clusters, TaskN[C]: tasks that send or receive in cluster C.
+//
+//   (2.2)  Lcomm   = sum_i sum_j S[i][j]              bytes; a message counts at both its ends
+//   (2.3)  CommR   = Lcomm / sum_i MemV[i]
+//   (2.4)  CommC   = sum_c TaskN[C_c] / (T Nc)
+//   (2.5)  DramR   = sum_i DramV[i] / sum_i MemV[i]
+//   (2.6)  N[i][j] = S[i][j] / max S
+//   (2.7)  CommLoc = sum_i var(N[i][1..T]) / T        population variance, the diagonal included
+//   (2.8)  CommDyn = sum_i compare(M_i, M_{i+1})      intervals of one second, as published
+//
+// compare is 1 when the two intervals order the tasks differently by their amount of communication
+// (bytes sent and received, descending; ties by rank), else 0. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
