@@ -100,14 +100,17 @@ Json info_json(const ReportInput& report, const std::string& file) {
           {"remaps", report.remaps}};
 }
 
+// One line for each value, and for each element of an array.
 std::string to_lines(const Json& info) {
   std::string text;
   for (const auto& [key, value] : info.items()) {
     std::string name = key;
     std::replace(name.begin(), name.end(), '_', ' ');
-    if (value.is_string() && value.get<std::string>().empty()) continue;
-    text += fmt::format("{:<18}{}\n", name,
-                        value.is_string() ? value.get<std::string>() : value.dump());
+    for (const Json& one : value.is_array() ? value : Json::array({value})) {
+      if (one == "") continue;
+      text +=
+          fmt::format("{:<18}{}\n", name, one.is_string() ? one.get<std::string>() : one.dump());
+    }
   }
   return text;
 }

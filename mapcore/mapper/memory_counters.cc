@@ -58,7 +58,8 @@ std::uint64_t bytes_of(double accesses) {
 }
 
 std::string why(int code) {
-  if (!is_refused(code)) return fmt::format("this machine offers none ({})", std::strerror(code));
+  if (!is_refused(code))
+    return fmt::format("this machine has no counter of memory accesses ({})", std::strerror(code));
   const auto policy = read_small_file("/proc/sys/kernel/perf_event_paranoid", 16);
   return fmt::format("the kernel does not let users count (kernel.perf_event_paranoid is {})",
                      policy ? trim_blanks(*policy) : "unknown");
@@ -147,7 +148,7 @@ std::vector<std::string> MemoryCounters::notes() const {
   for (const CounterKind& kind : *access_kinds_) names.push_back(kind.name);
   notes.push_back(fmt::format("memory volumes: {} bytes for each of {}; DRAM: {}", kBytesPerAccess,
                               fmt::join(names, ", "),
-                              dram_kind_ ? dram_kind_->name : "this machine offers no counter"));
+                              dram_kind_ ? dram_kind_->name : "no counter"));
   return notes;
 }
 
