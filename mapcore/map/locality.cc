@@ -43,19 +43,19 @@ Target tree_target(const MapRequest& request, std::span<const double> strength) 
 
 }  // namespace
 
-Part coordinated::locality_start(const MapRequest& request, const RankGraph& by_bytes) {
-  const Target target = tree_target(request, by_bytes.strength);
-  // Nodes grow by ranks, not by bytes.
-  const std::vector<double> strength(by_bytes.size.size(), 1);
-  Graph graph = by_bytes.view;
-  graph.strength = strength;
-  Search search(graph, target);
-  search.offer(search.coarse_solution());
+Part coordinated::locality_start(const MapRequest& request, const RankGraph& ranks,
+                                 const Levels& levels) {
+  const Target target = tree_target(request, ranks.strength);
+  Search search(ranks.view, target);
+  const Part coarse = coarse_solution(ranks.skeleton, target, levels, GrowBy::kRanks, false);
+  search.offer(coarse.empty() ? packed_start(ranks.view, target) : coarse);
   return search.best();
 }
 
 Result<Mapping> map_locality(const MapRequest& request, std::string_view) {
-  return place_on_slots(request, locality_start(request, RankGraph(request)));
+  const RankGraph ranks(request);
+  const Levels levels = levels_of(ranks.skeleton, Target::from(request, ranks.strength));
+  return place_on_slots(request, locality_start(request, ranks, levels));
 }
 
 }  // namespace ondeloc

@@ -26,6 +26,7 @@ namespace {
 
 using namespace coordinated;
 
+constexpr int kAllStarts = 256;        // ranks up to which all starts are valued
 constexpr int kSmall = 64;             // ranks up to which every start is refined that is the best
 constexpr double kWithinReach = 1.03;  // of the best cost: starts beyond it do not catch up
 
@@ -37,57 +38,73 @@ Part nodes_of(const MapRequest& request) {
   return part;
 }
 
-// All starts but the present mapping, the best value first.
-std::vector<Part> sorted_starts(Search& search, const MapRequest& request, const RankGraph& ranks,
-                                const Target& target, std::span<const int> previous) {
-  const Graph& graph = ranks.view;
-  std::vector<std::pair<Value, Part>> valued;
-  auto add = [&](Part part) {
-    const Value value = search.value_of(part);
-    valued.emplace_back(value, std::move(part));
-  };
-  add(packed_start(graph, target));
-  add(scatter_start(graph, target));
-  add(random_start(graph, target));
-  add(balance_start(graph, target));
-  add(locality_start(request, ranks));
-  add(ondeloc_start(graph, target, previous));
-  std::stable_sort(valued.begin(), valued.end(),
-                   [](const auto& a, const auto& b) { return is_better(a.first, b.first); });
-  std::vector<Part> starts;
-  for (auto& [value, part] : valued) starts.push_back(std::move(part));
-  return starts;
-}
+class Solver {
+ public:
+  Solver(const MapRequest& request, const RankGraph& ranks, const Target& target,
+         const Part& previous)
+      : request_(request),
+        ranks_(ranks),
+        graph_(ranks.view),
+        target_(target),
+        previous_(previous),
+        search_(graph_, target) {}
 
-bool needs_no_change(Search& search, const Part& previous, const Part& best_start,
-                     const Part& coarse) {
-  const Value now = search.value_of(previous);
-  if (is_better(search.value_of(best_start), now)) return false;
-  if (!coarse.empty() && is_better(search.value_of(coarse), now)) return false;
-  return search.is_local_optimum(previous);
-}
-
-Part solve(const MapRequest& request, const RankGraph& ranks, const Target& target,
-           const Part& previous) {
-  const Graph& graph = ranks.view;
-  Search search(graph, target);
-  const auto starts = sorted_starts(search, request, ranks, target, previous);
-  const Part coarse = search.coarse_solution();
-  if (!previous.empty()) {
-    if (needs_no_change(search, previous, starts.front(), coarse)) return previous;
-    search.offer(previous);
+  Part run() {
+    value_starts();
+    const Levels levels = levels_of(ranks_.skeleton, target_);
+    if (graph_.vertices <= kAllStarts) consider(locality_start(request_, ranks_, levels));
+    const Part coarse = coarse_solution(ranks_.skeleton, target_, levels, GrowBy::kBytes, true);
+    if (!previous_.empty()) {
+      if (needs_no_change(coarse)) return previous_;
+      search_.offer(previous_);
+    }
+    search_.offer(coarse);
+    // A start far behind what is there does not catch up on large graphs.
+    if (graph_.vertices <= kSmall || start_value_.cost < kWithinReach * search_.value().cost)
+      search_.offer(start_);
+    search_.cycle(ranks_.skeleton);
+    search_.polish();
+    if (previous_.empty()) return search_.best();
+    if (!is_less(search_.value().cost, now_.cost)) return previous_;
+    return search_.stay_put(previous_);
   }
-  search.offer(coarse);
-  // A start far behind what is there does not catch up on large graphs.
-  if (graph.vertices <= kSmall ||
-      search.value_of(starts[0]).cost < kWithinReach * search.value().cost)
-    search.offer(starts[0]);
-  search.polish();
-  if (previous.empty()) return search.best();
-  const Value now = search.value_of(previous);
-  if (!is_less(search.value().cost, now.cost)) return previous;
-  return search.stay_put(previous);
-}
+
+ private:
+  void consider(Part part) {
+    if (part == previous_) return;
+    const Value value = search_.value_of(part);
+    if (!start_.empty() && !is_better(value, start_value_)) return;
+    start_value_ = value;
+    start_ = std::move(part);
+  }
+
+  void value_starts() {
+    consider(packed_start(graph_, target_));
+    if (graph_.vertices > kAllStarts) return;
+    consider(scatter_start(graph_, target_));
+    consider(random_start(graph_, target_));
+    consider(balance_start(graph_, target_));
+    consider(ondeloc_start(graph_, target_, previous_));
+  }
+
+  bool needs_no_change(const Part& coarse) {
+    const Value coarse_value = coarse.empty() ? Value{} : search_.value_of(coarse);
+    now_ = search_.value_of(previous_);
+    if (!start_.empty() && is_better(start_value_, now_)) return false;
+    if (!coarse.empty() && is_better(coarse_value, now_)) return false;
+    return search_.is_local_optimum();
+  }
+
+  const MapRequest& request_;
+  const RankGraph& ranks_;
+  const Graph& graph_;
+  const Target& target_;
+  const Part& previous_;
+  Search search_;
+  Value now_;  // of the present mapping
+  Part start_;
+  Value start_value_;
+};
 
 }  // namespace
 
@@ -99,7 +116,7 @@ Result<Mapping> map_coordinated(const MapRequest& request, std::string_view) {
   const bool nothing_to_gain = request.traffic.total() <= 0 || target.nodes < 2;
   if (nothing_to_gain)
     return place_on_slots(request, previous.empty() ? packed_start(graph, target) : previous);
-  return place_on_slots(request, solve(request, ranks, target, previous));
+  return place_on_slots(request, Solver(request, ranks, target, previous).run());
 }
 
 }  // namespace ondeloc

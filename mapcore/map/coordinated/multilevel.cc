@@ -8,7 +8,7 @@ namespace ondeloc::coordinated {
 namespace {
 
 // mate[i] = the vertex that i is merged with, itself where none is.
-std::vector<int> match(const Graph& graph, const MatchLimits& limits) {
+std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<const int> part) {
   std::vector<int> mate(static_cast<std::size_t>(graph.vertices), -1);
   for (int i = 0; i < graph.vertices; ++i) {
     const auto v = static_cast<std::size_t>(i);
@@ -19,6 +19,7 @@ std::vector<int> match(const Graph& graph, const MatchLimits& limits) {
     for (const Traffic::Edge& edge : graph.row(i)) {
       const auto peer = static_cast<std::size_t>(edge.peer);
       if (mate[peer] >= 0 || edge.bytes <= most || graph.size[peer] != graph.size[v]) continue;
+      if (!part.empty() && part[peer] != part[v]) continue;
       if (graph.size[v] + graph.size[peer] > limits.size ||
           graph.strength[v] + graph.strength[peer] > limits.strength)
         continue;
@@ -43,8 +44,8 @@ void add_group_edges(const Graph& graph, const CoarseGraph& coarse, int group, i
 
 }  // namespace
 
-CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits) {
-  const std::vector<int> mate = match(graph, limits);
+CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<const int> part) {
+  const std::vector<int> mate = match(graph, limits, part);
   CoarseGraph coarse;
   coarse.group_of.assign(static_cast<std::size_t>(graph.vertices), -1);
   int groups = 0;
@@ -77,14 +78,22 @@ CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits) {
   return coarse;
 }
 
-std::deque<CoarseGraph> coarsen_all(const Graph& graph, const Target& target, int enough) {
+Part part_of_groups(const CoarseGraph& coarse, std::span<const int> part) {
+  Part groups(coarse.size.size());
+  for (std::size_t i = 0; i < part.size(); ++i)
+    groups[static_cast<std::size_t>(coarse.group_of[i])] = part[i];
+  return groups;
+}
+
+Levels coarsen_all(const Graph& graph, const Target& target, int enough, Part part) {
   const int smallest = *std::min_element(target.capacity.begin(), target.capacity.end());
   const double all = std::accumulate(graph.strength.begin(), graph.strength.end(), 0.0);
   const MatchLimits limits{std::max(1, smallest / 2), all / target.nodes / 2};
-  std::deque<CoarseGraph> levels;
+  Levels levels;
   Graph finest = graph;
   while (finest.vertices > enough) {
-    levels.push_back(coarsen(finest, limits));
+    levels.push_back(coarsen(finest, limits, part));
+    if (!part.empty()) part = part_of_groups(levels.back(), part);
     const Graph coarser = levels.back().view();
     if (coarser.vertices > finest.vertices * 9 / 10) {
       levels.pop_back();
@@ -99,14 +108,19 @@ namespace {
 
 class Growth {
  public:
-  Growth(const Graph& graph, const Target& target)
+  Growth(const Graph& graph, const Target& target, GrowBy by)
       : graph_(graph),
         target_(target),
         room_(target.capacity),
         load_(target.capacity.size()),
         near_(static_cast<std::size_t>(graph.vertices)),
         part_(static_cast<std::size_t>(graph.vertices), -1) {
-    share_ = std::accumulate(graph.strength.begin(), graph.strength.end(), 0.0) / target.nodes;
+    if (by == GrowBy::kBytes) {
+      weight_.assign(graph.strength.begin(), graph.strength.end());
+    } else {
+      weight_.assign(graph.size.begin(), graph.size.end());
+    }
+    share_ = std::accumulate(weight_.begin(), weight_.end(), 0.0) / target.nodes;
   }
 
   // One node after another: from the first free vertex, always the one that exchanges most with
@@ -125,8 +139,8 @@ class Growth {
     const auto k = static_cast<std::size_t>(node);
     std::fill(near_.begin(), near_.end(), 0);
     for (int vertex = next(node); vertex >= 0; vertex = next(node)) {
-      const double strength = graph_.strength[static_cast<std::size_t>(vertex)];
-      if (load_[k] > 0 && load_[k] + strength / 2 > share_ * 1.02) return;
+      const double weight = weight_[static_cast<std::size_t>(vertex)];
+      if (load_[k] > 0 && load_[k] + weight / 2 > share_ * 1.02) return;
       put(vertex, node);
     }
   }
@@ -143,7 +157,7 @@ class Growth {
     const auto v = static_cast<std::size_t>(vertex), k = static_cast<std::size_t>(node);
     part_[v] = node;
     room_[k] -= graph_.size[v];
-    load_[k] += graph_.strength[v];
+    load_[k] += weight_[v];
     for (const Traffic::Edge& edge : graph_.row(vertex))
       near_[static_cast<std::size_t>(edge.peer)] += edge.bytes;
   }
@@ -162,15 +176,15 @@ class Growth {
   const Graph& graph_;
   const Target& target_;
   std::vector<int> room_;
-  std::vector<double> load_, near_;
+  std::vector<double> load_, near_, weight_;
   Part part_;
   double share_ = 0;
 };
 
 }  // namespace
 
-Part grow_start(const Graph& graph, const Target& target) {
-  Growth growth(graph, target);
+Part grow_start(const Graph& graph, const Target& target, GrowBy by) {
+  Growth growth(graph, target, by);
   if (!growth.run()) return {};
   return growth.take();
 }

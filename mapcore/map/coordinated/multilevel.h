@@ -28,15 +28,25 @@ struct MatchLimits {
   double strength = 0;  // bytes of a group at most
 };
 
-CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits);
+// With a part, only vertices of one node are merged.
+CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<const int> part);
+
+// Graphs coarser and coarser than the first.
+using Levels = std::deque<CoarseGraph>;
 
 // All levels below `graph` until at most `enough` vertices are left or matching finds no more.
-std::deque<CoarseGraph> coarsen_all(const Graph& graph, const Target& target, int enough);
+Levels coarsen_all(const Graph& graph, const Target& target, int enough, Part part = {});
 
-// Puts the vertices, heaviest groups first, where they exchange most with what is there already
-// among the nodes that have room and are not above their share of load. Empty where sizes do not
-// fit.
-Part grow_start(const Graph& graph, const Target& target);
+// The part of the groups, where all vertices of a group are in one node.
+Part part_of_groups(const CoarseGraph& coarse, std::span<const int> part);
+
+// What fills a node evenly while a partition is grown.
+enum class GrowBy { kBytes, kRanks };
+
+// Greedy growth: one node after another takes the vertex that exchanges most with what it has,
+// until it has its share or is full (B. Hendrickson and R. Leland, SC 1995). Empty where sizes do
+// not fit.
+Part grow_start(const Graph& graph, const Target& target, GrowBy by);
 
 Part project(const CoarseGraph& coarse, std::span<const int> coarse_part);
 

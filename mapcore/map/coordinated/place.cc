@@ -9,9 +9,22 @@ namespace {
 
 constexpr std::array kShared = {Level::kL3, Level::kL2, Level::kCore};
 
-const Pu* pu_of(const MapRequest& request, SlotIndex slot) {
-  return request.machine.find(
-      PuOs(request.slots[static_cast<std::size_t>(slot.value)].pus.first()));
+// The first PU of every slot, by slot; nullptr where the machine does not know it.
+std::vector<const Pu*> pus_of_slots(const MapRequest& request) {
+  std::vector<const Pu*> by_os;
+  for (const Pu& pu : request.machine.pus) {
+    const auto os = static_cast<std::size_t>(pu.os.value);
+    if (by_os.size() <= os) by_os.resize(os + 1);
+    by_os[os] = &pu;
+  }
+  std::vector<const Pu*> pus;
+  pus.reserve(request.slots.size());
+  for (const Slot& slot : request.slots) {
+    const int first = slot.pus.first();
+    const bool known = first >= 0 && static_cast<std::size_t>(first) < by_os.size();
+    pus.push_back(known ? by_os[static_cast<std::size_t>(first)] : nullptr);
+  }
+  return pus;
 }
 
 // Caches and cores that are neither shared by all slots of the node nor by none of them.
@@ -30,12 +43,14 @@ bool has_structure(const std::vector<const Pu*>& pus) {
 
 class NodePlacer {
  public:
-  NodePlacer(const MapRequest& request, Mapping& mapping) : request_(request), mapping_(mapping) {}
+  NodePlacer(const MapRequest& request, const std::vector<const Pu*>& slot_pus, Mapping& mapping)
+      : request_(request), slot_pus_(slot_pus), mapping_(mapping) {}
 
   // `slots`: free, in the order of their PUs. `ranks`: to be placed, ascending.
   void place(const std::vector<SlotIndex>& slots, std::vector<int>& ranks) {
     std::vector<const Pu*> pus;
-    for (const SlotIndex slot : slots) pus.push_back(pu_of(request_, slot));
+    for (const SlotIndex slot : slots)
+      pus.push_back(slot_pus_[static_cast<std::size_t>(slot.value)]);
     const bool structured = request_.traffic.total() > 0 &&
                             std::none_of(pus.begin(), pus.end(), [](auto* pu) { return !pu; }) &&
                             has_structure(pus);
@@ -68,6 +83,7 @@ class NodePlacer {
   }
 
   const MapRequest& request_;
+  const std::vector<const Pu*>& slot_pus_;
   Mapping& mapping_;
   std::vector<int> placed_;  // placed_[s] = rank on slots[s]
 };
@@ -97,8 +113,9 @@ Mapping place_on_slots(const MapRequest& request, std::span<const int> part) {
     const auto s = static_cast<std::size_t>(slot.value);
     if (taken[s] == 0) free[static_cast<std::size_t>(request.slots[s].node.value)].push_back(slot);
   }
+  const std::vector<const Pu*> slot_pus = pus_of_slots(request);
   for (std::size_t k = 0; k < nodes; ++k) {
-    NodePlacer placer(request, mapping);
+    NodePlacer placer(request, slot_pus, mapping);
     placer.place(free[k], ranks[k]);
   }
   return mapping;

@@ -17,8 +17,17 @@ Refiner::Refiner(State& state)
       edge_(static_cast<std::size_t>(state.vertices())),
       best_part_(static_cast<std::size_t>(state.vertices())),
       least_back_(static_cast<std::size_t>(state.nodes() * state.nodes())),
+      least_edge_(static_cast<std::size_t>(state.vertices())),
       waiting_(static_cast<std::size_t>(state.vertices()), 1),
-      selective_(state.vertices() > kExhaustive) {}
+      selective_(state.vertices() > kExhaustive) {
+  for (int i = 0; i < state.vertices(); ++i) {
+    const auto row = state.graph().row(i);
+    if (static_cast<int>(row.size()) + 1 < state.vertices() || row.empty()) continue;
+    double& least = least_edge_[static_cast<std::size_t>(i)];
+    least = row.front().bytes;
+    for (const Traffic::Edge& edge : row) least = std::min(least, edge.bytes);
+  }
+}
 
 // A vertex gains by going where its peers are, or by leaving the heaviest node.
 bool Refiner::is_worth_a_look(int from, int to, const double* bytes) const {
@@ -69,7 +78,7 @@ bool Refiner::fits(int first, int second, int to) const {
 }
 
 void Refiner::consider_move(int vertex, int to, Choice& best) {
-  if (!fits(vertex, -1, to)) return;
+  if (state_.room(to) < state_.graph().size[static_cast<std::size_t>(vertex)]) return;
   const double change = state_.locality_change(vertex, state_.part(vertex), to);
   const Value value = state_.value_after(vertex, -1, to, 0, change);
   if (is_better(value, best.value)) best = {value, -1, to};
@@ -92,11 +101,21 @@ void Refiner::consider_swaps(int vertex, int to, Choice& best) {
   const double old_a = state_.load(from) * per_a, old_b = state_.load(to) * per_b;
   const double rest = state_.value().squares - old_a * old_a - old_b * old_b;
   const double both = old_a + old_b;
-  const double lightest =
-      smoothing > 0 ? smoothing * (rest + (per_a == per_b ? both * both / 2 : 0)) : others;
+  // Of two nodes the heavier one has at least what an even split would give it.
+  const double even = (state_.load(from) + state_.load(to)) / (1 / per_a + 1 / per_b);
+  const double lightest = smoothing > 0
+                              ? smoothing * (rest + (per_a == per_b ? both * both / 2 : 0))
+                              : std::max(others, per_a > 0 ? even : 0);
+  // What crosses between the two nodes counts where links are slower than memory.
+  const double* out = state_.bytes_to(vertex);
+  const double per_link =
+      smoothing > 0 ? 0
+                    : target.link_per_byte[static_cast<std::size_t>(from * state_.nodes() + to)];
+  const double crossing = state_.link(from, to) + out[from] - out[to];
   const double* strengths = state_.graph().strength.data();
   double limit = best.value.cost + kSame * best.value.cost;
-  if (lightest + base + least_back(to, from) > limit) return;
+  const double pulled = double_penalty * least_edge_[static_cast<std::size_t>(vertex)];
+  if (lightest + base + pulled + least_back(to, from) > limit) return;
   work_ -= static_cast<std::int64_t>(state_.members(to).size());
   for (const int other : state_.members(to)) {
     const double moved = strengths[other];
@@ -104,10 +123,16 @@ void Refiner::consider_swaps(int vertex, int to, Choice& best) {
     const double new_a = (load_a + moved) * per_a, new_b = (load_b - moved) * per_b;
     const double node = smoothing > 0 ? smoothing * (rest + new_a * new_a + new_b * new_b)
                                       : std::max({others, new_a, new_b});
-    if (node + base + back > limit) continue;
+    const double* in = state_.bytes_to(other);
+    const double link = (crossing + in[to] - in[from]) * per_link;
+    if (std::max(node, link) + base + back > limit) continue;
+    if (!has_edges_) spread_edges(vertex);
     const double edge = edge_[static_cast<std::size_t>(other)];
     const double locality = base + back + double_penalty * edge;
-    if (node + locality > limit || !fits(vertex, other, to)) continue;
+    const double least = std::max(node, link + 2 * edge * per_link) + locality;
+    if (least > limit || is_plateau(least, locality, rest + new_a * new_a + new_b * new_b, best) ||
+        !fits(vertex, other, to))
+      continue;
     const Value value = state_.value_after(vertex, other, to, edge, locality - state_.locality());
     if (!is_better(value, best.value)) continue;
     best = {value, other, to};
@@ -115,20 +140,37 @@ void Refiner::consider_swaps(int vertex, int to, Choice& best) {
   }
 }
 
+// No better than the best: a cost that is at least the same, and neither squares nor bytes between
+// nodes that are less. Programs with ranks that are alike have many such swaps.
+bool Refiner::is_plateau(double least_cost, double locality, double squares,
+                         const Choice& best) const {
+  if (is_less(least_cost, best.value.cost)) return false;
+  if (is_less(squares, best.value.squares)) return false;
+  if (is_less(best.value.squares, squares)) return true;
+  return best.to < 0 && state_.target().uniform_penalty && !is_less(locality, state_.locality());
+}
+
+void Refiner::spread_edges(int vertex) {
+  has_edges_ = true;
+  for (const Traffic::Edge& edge : state_.graph().row(vertex))
+    edge_[static_cast<std::size_t>(edge.peer)] = edge.bytes;
+}
+
 Refiner::Choice Refiner::best_of(int vertex) {
   Choice best{state_.value(), -1, -1};
   const int from = state_.part(vertex);
-  for (const Traffic::Edge& edge : state_.graph().row(vertex))
-    edge_[static_cast<std::size_t>(edge.peer)] = edge.bytes;
   const double* bytes = state_.bytes_to(vertex);
   for (int to = 0; to < state_.nodes(); ++to) {
     if (!is_worth_a_look(from, to, bytes)) continue;
     consider_move(vertex, to, best);
     consider_swaps(vertex, to, best);
   }
+  work_ -= state_.nodes();
+  if (!has_edges_) return best;
+  has_edges_ = false;
   for (const Traffic::Edge& edge : state_.graph().row(vertex))
     edge_[static_cast<std::size_t>(edge.peer)] = 0;
-  work_ -= state_.nodes() + static_cast<std::int64_t>(state_.graph().row(vertex).size());
+  work_ -= static_cast<std::int64_t>(state_.graph().row(vertex).size());
   return best;
 }
 
@@ -143,30 +185,35 @@ void Refiner::apply(int vertex, const Choice& choice) {
 }
 
 bool Refiner::descend() {
-  std::fill(waiting_.begin(), waiting_.end(), 1);
   std::fill(least_back_.begin(), least_back_.end(), std::numeric_limits<double>::quiet_NaN());
-  return settle(0);
+  bool changed = true;
+  // A move may open a way for vertices that it is no neighbour of: small graphs are asked again.
+  for (int turn = 0; changed && (turn == 0 || !selective_); ++turn) {
+    std::fill(waiting_.begin(), waiting_.end(), 1);
+    changed = settle(0);
+    if (work_ <= 0) return false;
+  }
+  return true;
 }
 
+// True when something was moved.
 bool Refiner::settle(int first) {
   const int n = state_.vertices();
+  bool changed = false;
   for (int vertex = first, quiet = 0; quiet < n;
        vertex = vertex + 1 < n ? vertex + 1 : 0, ++quiet) {
     if (waiting_[static_cast<std::size_t>(vertex)] == 0) continue;
-    if (work_ <= 0) return false;
+    if (work_ <= 0) return changed;
     waiting_[static_cast<std::size_t>(vertex)] = 0;
     const Choice choice = best_of(vertex);
     if (choice.to < 0) continue;
     apply(vertex, choice);
-    if (selective_) {
-      mark(vertex);
-      if (choice.second >= 0) mark(choice.second);
-    } else {
-      std::fill(waiting_.begin(), waiting_.end(), 1);
-    }
+    mark(vertex);
+    if (choice.second >= 0) mark(choice.second);
+    changed = true;
     quiet = -1;
   }
-  return true;
+  return changed;
 }
 
 bool Refiner::is_local_optimum() {
@@ -218,12 +265,13 @@ void Refiner::iterate(std::uint64_t seed) {
   std::fill(waiting_.begin(), waiting_.end(), 0);
   go_back();
   while (work_ > 0) {
+    --work_;  // where no two vertices can change places nothing else counts down
     kick(random);
     settle(below(random, state_.vertices()));
     if (is_better(best, state_.value())) {
       std::fill(waiting_.begin(), waiting_.end(), 0);
       go_back();
-      work_ -= state_.vertices();
+      work_ -= state_.vertices() + static_cast<std::int64_t>(state_.graph().edges.size()) / 4;
     } else {
       best = state_.value();
       std::copy(state_.part().begin(), state_.part().end(), best_part_.begin());

@@ -42,21 +42,26 @@ class Refiner {
   double least_back(int to, int from);
   void forget(int a, int b);
   void swap(int first, int second);
-  bool settle(int first);  // descend from what is marked
+  bool settle(int first);  // from what is waiting only
   void mark(int vertex);   // it and its neighbours may have found something better
   void consider_move(int vertex, int to, Choice& best);
   void consider_swaps(int vertex, int to, Choice& best);
+  void spread_edges(int vertex);
+  bool is_plateau(double least_cost, double locality, double squares, const Choice& best) const;
   void apply(int vertex, const Choice& choice);
   void kick(std::uint64_t& random);
   bool fits(int first, int second, int to) const;
 
   State& state_;
   std::int64_t work_ = 0;
-  std::vector<double> edge_;  // bytes between the vertex in hand and every other
+  // Bytes between the vertex in hand and every other, once a candidate needs it.
+  std::vector<double> edge_;
+  bool has_edges_ = false;
   std::vector<int> best_part_;
   // [to][from]: the least locality_change() over the vertices of `to` if one went to `from`; one
   // look at it rules most nodes out for a vertex. Not a number where it has to be found again.
   std::vector<double> least_back_;
+  std::vector<double> least_edge_;  // of a vertex that talks to all others, else 0
   std::vector<char> waiting_;  // vertices whose neighbourhood changed since they were looked at
   bool selective_;             // large graphs: only nodes that a vertex talks to, or relief
 };

@@ -14,6 +14,14 @@ struct RankGraph {
   std::vector<double> strength;  // off-node bytes included
   std::vector<int> size;
   Graph view;
+  // What coarser graphs are made of: of a dense graph only the edges that are heavier than the mean
+  // of one of their two ranks, because merging and growing look at the heaviest only; else `view`.
+  Graph skeleton;
+
+ private:
+  void keep_heavy_edges(const Traffic& traffic);
+  std::vector<std::size_t> begin_;
+  std::vector<Traffic::Edge> edges_;
 };
 
 class Search {
@@ -21,13 +29,15 @@ class Search {
   Search(const Graph& graph, const Target& target);
 
   Value value_of(const Part& part);  // as it is, without refinement
-  bool is_local_optimum(const Part& part);
+  bool is_local_optimum();           // of the part that was valued last
   // Refines the part, on the smoothed cost too, and keeps it if it is the best. Empty: ignored.
   void offer(const Part& part);
+  // Searches among groups of ranks that are together in the best, coarsest groups first (C.
+  // Walshaw, "Multilevel refinement for combinatorial optimisation problems", Ann. Oper. Res. 131,
+  // 2004).
+  void cycle(const Graph& skeleton);
   // Iterated local search round the best for about the work that a general partitioner needs.
   void polish();
-  // Grown on the coarsest graph and refined on the way back, up to the finest graph but one.
-  Part coarse_solution();
   // The best, renamed and moved back so that as many vertices as possible are where they were.
   Part stay_put(std::span<const int> previous);
 
@@ -46,7 +56,15 @@ class Search {
   Value value_;
 };
 
+// Made once for all that solve on them.
+Levels levels_of(const Graph& graph, const Target& target);
+
+// Grown on the coarsest level and refined on the way back, up to the finest graph but one. `hard`:
+// the coarsest is searched, not only refined.
+Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels, GrowBy by,
+                     bool hard);
+
 // The nodes that the algorithm locality gives (mapcore/map/locality.cc).
-Part locality_start(const MapRequest& request, const RankGraph& ranks);
+Part locality_start(const MapRequest& request, const RankGraph& ranks, const Levels& levels);
 
 }  // namespace ondeloc::coordinated
