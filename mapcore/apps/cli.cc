@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "mapcore/base/text.h"
+#include "mapcore/comm/matrix_io.h"
 #include "mapcore/map/lama.h"
 #include "mapcore/topology/load.h"
 
@@ -61,6 +62,11 @@ Result<Place> load_place(const MachineOptions& options) {
 }
 
 void add_slot_options(CLI::App& command, SlotOptions& options) {
+  command
+      .add_option("-n,--ranks", options.ranks,
+                  "number of ranks, where the last ones talk to nobody (default: those of the "
+                  "matrix)")
+      ->check(CLI::Range(1, kMaxMatrixRanks));
   command.add_option("-c,--cpus-per-task", options.cpus_per_task, "CPUs of each rank (default: 1)")
       ->check(CLI::Range(1, CpuSet::kMaxCpu));
   command.add_flag("--oversubscribe", options.oversubscribe,
@@ -81,23 +87,30 @@ Status check_fits(const Place& place, const SlotOptions& options, int ranks) {
 }  // namespace
 
 Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
-                           const SlotOptions& options, int ranks, const std::string& previous) {
+                           const SlotOptions& options, const CommMatrix& matrix,
+                           const std::string& previous) {
+  int ranks = std::max(matrix.ranks, options.ranks);
+  if (options.ranks > 0 && options.ranks < matrix.ranks)
+    return Error(fmt::format("--ranks: {} is below the {} ranks of the matrix", options.ranks,
+                             matrix.ranks));
   if (Status good = check_fits(place, options, ranks); !good) return std::move(good).error();
   if (previous.empty()) {
     SlotSet slots = slots_for(place.machine, place.usable, ranks, options.cpus_per_task);
     if (options.single_threads && ranks <= place.usable.count())
       slots = cut_slots(place.machine, place.usable, 1, false);
-    return Layout{place.machine, std::move(slots), place.model, {}, &place.whole};
+    return Layout{place.machine, std::move(slots), place.model, {}, &place.whole, ranks};
   }
-  const auto placement = read_placement(previous, place.whole, place.usable, ranks);
+  const auto placement =
+      read_placement(previous, place.whole, place.usable, ranks, matrix.may_have_more);
   if (!placement) return placement.error();
+  ranks = static_cast<int>(placement->size());
   SlotRequest request{*placement, options.cpus_per_task, place.usable};
   for (const CpuSet& pus : *placement) request.idle -= pus;
   auto plan = plan_slots(place.machine, request);
   if (!plan) return std::move(plan).error();
   CostModel model = CostModel::from(plan->machine, machine.overrides);
   return Layout{std::move(plan->machine), std::move(plan->slots), std::move(model),
-                std::move(plan->initial), &place.whole};
+                std::move(plan->initial), &place.whole,           ranks};
 }
 
 Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,

@@ -45,6 +45,7 @@ Result<Place> load_place(const MachineOptions& options);
 
 // How many ranks on how many CPUs each.
 struct SlotOptions {
+  int ranks = 0;  // at least; 0: those that the matrix mentions
   int cpus_per_task = 1;
   bool oversubscribe = false;
   bool single_threads = false;  // one hardware thread a slot, not whole cores: for lama
@@ -58,9 +59,11 @@ struct Layout {
   CostModel model;
   Mapping previous;      // empty without a file
   const Machine* whole;  // of the place
+  int ranks = 0;         // those of the matrix, and silent ones
 };
 Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
-                           const SlotOptions& options, int ranks, const std::string& previous);
+                           const SlotOptions& options, const CommMatrix& matrix,
+                           const std::string& previous);
 
 struct TimedMapping {
   Mapping mapping;

@@ -55,9 +55,9 @@ Result<std::string> run_compare(const CompareOptions& options) {
   const auto matrix = read_matrix(options.matrix);
   if (!matrix) return matrix.error();
   const auto layout =
-      plan_layout(*place, options.machine, options.slots, matrix->ranks, options.previous);
+      plan_layout(*place, options.machine, options.slots, *matrix, options.previous);
   if (!layout) return layout.error();
-  const Traffic traffic(*matrix);
+  const Traffic traffic(matrix->with_ranks(layout->ranks));
   std::string text =
       fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6} {:>5} {:>9}\n", "algorithm", "cost",
                   "congestion", "locality", "remote", "peak", "moves", "computed");

@@ -133,12 +133,14 @@ Result<std::string> run_evaluate(const EvaluateOptions& options) {
   if (!place) return place.error();
   const auto series = read_traffic(options);
   if (!series) return series.error();
-  const auto placement =
-      read_placement(options.mapping, place->whole, place->usable, series->front().ranks);
+  const CommMatrix& first = series->front();
+  const auto placement = read_placement(options.mapping, place->whole, place->usable, first.ranks,
+                                        first.may_have_more);
   if (!placement) return placement.error();
   std::vector<Term> terms;
+  const int ranks = static_cast<int>(placement->size());
   for (const CommMatrix& matrix : *series)
-    terms.push_back(evaluate_terms(*place, *placement, matrix));
+    terms.push_back(evaluate_terms(*place, *placement, matrix.with_ranks(ranks)));
   const bool is_series = !options.intervals.empty();
   if (options.format == "json") return to_json_text(*place, terms, is_series);
   if (is_series) return series_text(terms);

@@ -22,9 +22,10 @@ Result<std::string> run_map(const MapOptions& options) {
   if (!matrix) return matrix.error();
   SlotOptions slots = options.slots;
   slots.single_threads = is_lama(options.algorithm);
-  const auto layout = plan_layout(*place, options.machine, slots, matrix->ranks, options.previous);
+  const auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);
   if (!layout) return layout.error();
-  const auto result = run_algorithm(options.algorithm, *layout, Traffic(*matrix));
+  const auto result =
+      run_algorithm(options.algorithm, *layout, Traffic(matrix->with_ranks(layout->ranks)));
   if (!result) return result.error();
   return put_mapping(options.output, options.algorithm, *place, *layout, *result);
 }

@@ -69,9 +69,9 @@ Result<std::string> run_map(ProfileMapOptions& options) {
   if (!matrix) return matrix.error();
   SlotOptions slots = options.slots;
   slots.single_threads = is_lama(options.algorithm);
-  const auto layout = plan_layout(*place, options.machine, slots, matrix->ranks, options.previous);
+  const auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);
   if (!layout) return layout.error();
-  const Traffic traffic(*matrix);
+  const Traffic traffic(matrix->with_ranks(layout->ranks));
   const auto result = compute(*source, options, *layout, traffic);
   if (!result) return result.error();
   return put_mapping(options.output, options.algorithm, *place, *layout, *result);

@@ -66,14 +66,14 @@ Result<std::string> run_replay(const ReplayCommand& options) {
     return std::move(known).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();
-  const auto series = read_intervals(options.intervals);
+  auto series = read_intervals(options.intervals);
   if (!series) return series.error();
-  auto layout =
-      plan_layout(*place, options.machine, options.slots, series->front().ranks, options.start);
+  auto layout = plan_layout(*place, options.machine, options.slots, series->front(), options.start);
   if (!layout) return layout.error();
   if (layout->previous.empty()) {
-    for (int rank = 0; rank < series->front().ranks; ++rank) layout->previous.emplace_back(rank);
+    for (int rank = 0; rank < layout->ranks; ++rank) layout->previous.emplace_back(rank);
   }
+  for (CommMatrix& matrix : *series) matrix = matrix.with_ranks(layout->ranks);
   const auto replay = replay_series(
       {layout->machine, layout->slots, layout->model, layout->previous}, *series, options.replay);
   if (!replay) return replay.error();

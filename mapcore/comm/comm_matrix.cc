@@ -11,7 +11,8 @@ CommMatrix CommMatrix::from_entries(int ranks, std::vector<MatrixEntry> entries)
   std::sort(entries.begin(), entries.end(), [](const MatrixEntry& a, const MatrixEntry& b) {
     return std::tie(a.src, a.dst) < std::tie(b.src, b.dst);
   });
-  CommMatrix matrix{ranks, {}};
+  CommMatrix matrix;
+  matrix.ranks = ranks;
   for (const MatrixEntry& entry : entries) {
     if (entry.src == entry.dst || (entry.bytes == 0 && entry.messages == 0)) continue;
     if (!matrix.entries.empty() && matrix.entries.back().src == entry.src &&
@@ -29,6 +30,12 @@ double CommMatrix::total_bytes() const {
   double total = 0;
   for (const MatrixEntry& entry : entries) total += entry.bytes;
   return total;
+}
+
+CommMatrix CommMatrix::with_ranks(int least) const {
+  CommMatrix matrix = *this;
+  matrix.ranks = std::max(ranks, least);
+  return matrix;
 }
 
 Traffic::Traffic(const CommMatrix& matrix) {

@@ -19,10 +19,14 @@ struct MatrixEntry {
 struct CommMatrix {
   int ranks = 0;
   std::vector<MatrixEntry> entries;
+  // From a list of pairs: ranks that talk to nobody may not be mentioned, so there may be more.
+  bool may_have_more = false;
 
   // Sorts, adds up repeated pairs, drops the diagonal and zeros. REQUIRES: 0 <= src, dst < ranks.
   static CommMatrix from_entries(int ranks, std::vector<MatrixEntry> entries);
   double total_bytes() const;
+  // The same traffic among at least this many ranks.
+  CommMatrix with_ranks(int least) const;
 };
 
 // Symmetric traffic S = A + A^T in compressed rows: what every algorithm reads.

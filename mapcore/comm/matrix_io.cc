@@ -184,6 +184,12 @@ Result<Table> parse_csv(Lines& lines, std::string_view name, bool needs_interval
   return table;
 }
 
+CommMatrix from_pairs(int ranks, std::vector<MatrixEntry> entries) {
+  CommMatrix matrix = CommMatrix::from_entries(ranks, std::move(entries));
+  matrix.may_have_more = true;
+  return matrix;
+}
+
 // A header has a letter first, a row of numbers has not ("nan" and "inf" are words of no header).
 bool looks_like_csv(std::string_view line) { return line.find(',') != std::string_view::npos; }
 
@@ -197,7 +203,7 @@ Result<CommMatrix> parse_matrix(std::string_view text, std::string_view name) {
   if (!table) return std::move(table).error();
   std::vector<MatrixEntry> entries;
   for (const Row& row : table->rows) entries.push_back(row.entry);
-  return CommMatrix::from_entries(table->ranks, std::move(entries));
+  return from_pairs(table->ranks, std::move(entries));
 }
 
 Result<std::vector<CommMatrix>> parse_intervals(std::string_view text, std::string_view name) {
@@ -210,7 +216,7 @@ Result<std::vector<CommMatrix>> parse_intervals(std::string_view text, std::stri
     entries[static_cast<std::size_t>(row.interval)].push_back(row.entry);
   std::vector<CommMatrix> series;
   for (auto& of_interval : entries)
-    series.push_back(CommMatrix::from_entries(table->ranks, std::move(of_interval)));
+    series.push_back(from_pairs(table->ranks, std::move(of_interval)));
   return series;
 }
 

@@ -9,6 +9,7 @@ namespace {
 constexpr double kLeastGain = 0.001;       // of wall time
 constexpr double kSecondsPerMove = 0.001;  // caches to refill, nothing to copy
 constexpr double kSamePhase = 0.9;         // cosine
+constexpr double kMostLoss = 0.01;         // of what the start mapping costs
 
 }  // namespace
 
@@ -38,9 +39,34 @@ double migration_seconds(const CostModel& model, const SlotSet& slots, const Map
 }
 
 double PhaseClock::advance(const Traffic& traffic, double seconds) {
-  age_ = cosine(traffic, last_) < kSamePhase ? seconds : age_ + seconds;
+  if (cosine(traffic, last_) < kSamePhase) {
+    ended_looks_ = looks_;
+    age_ = 0;
+    looks_ = 0;
+  }
+  age_ += seconds;
+  ++looks_;
   last_ = traffic;
   return std::max(age_, seconds);
+}
+
+void Ledger::add(double cost_now, double cost_start) {
+  own_ += cost_now;
+  start_ += cost_start;
+}
+
+void Ledger::add_migration(double seconds) {
+  own_ += seconds;
+  if (credit_ < 0) credit_ = seconds;
+}
+
+bool Ledger::should_go_back(double migration) const {
+  return own_ - credit_ - start_ > std::max(migration, kMostLoss / 2 * start_) && credit_ >= 0;
+}
+
+double Ledger::cost_to_count(double cost_new, double cost_start, double migration) const {
+  const bool affordable = credit_ < 0 || own_ + migration <= (1 + kMostLoss) * start_ + credit_;
+  return affordable ? cost_new : std::max(cost_new, cost_start);
 }
 
 }  // namespace ondeloc

@@ -106,7 +106,7 @@ Status check_placement(const Placement& placement, const CpuSet& usable, int ran
 }  // namespace
 
 Result<Placement> read_placement(const std::string& path, const Machine& machine,
-                                 const CpuSet& usable, int ranks) {
+                                 const CpuSet& usable, int ranks, bool may_be_more) {
   const auto text = read_file(path, kMaxMappingBytes);
   if (!text) return text.error();
   const std::string name = name_of_input(path);
@@ -114,6 +114,7 @@ Result<Placement> read_placement(const std::string& path, const Machine& machine
   auto placement =
       is_json ? parse_mapping_json(*text, name) : resolve_rankfile(*text, name, machine, usable);
   if (!placement) return placement;
+  if (may_be_more) ranks = std::max(ranks, static_cast<int>(placement->size()));
   if (Status good = check_placement(*placement, usable, ranks); !good)
     return std::move(good).error().within(fmt::format("mapping '{}'", name));
   return placement;

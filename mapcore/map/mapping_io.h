@@ -25,9 +25,10 @@ inline constexpr std::size_t kMaxMappingBytes = 64u << 20;
 Result<Placement> parse_mapping_json(std::string_view text, std::string_view name);
 
 // A file of either kind, told apart by its first character ('{' = JSON), "-" for standard input.
-// Every rank of 0 .. ranks - 1 must have a place, on PUs in `usable`.
+// Every rank of 0 .. ranks - 1 must have a place, on PUs in `usable`; more ranks only where
+// `may_be_more`, and then without a gap.
 Result<Placement> read_placement(const std::string& path, const Machine& machine,
-                                 const CpuSet& usable, int ranks);
+                                 const CpuSet& usable, int ranks, bool may_be_more = false);
 
 struct MappingReport {
   std::string algorithm;

@@ -37,7 +37,9 @@ class Loop {
     step.bytes = traffic.total();
     step.now = evaluate(place_.model, place_.slots, traffic, mapping_);
     replay_.cost += step.now.total;
-    replay_.start_cost += evaluate(place_.model, place_.slots, traffic, place_.start).total;
+    const double start_cost = cost_of(place_.start, traffic);
+    replay_.start_cost += start_cost;
+    ledger_.add(step.now.total, start_cost);
     seen_ = add(seen_, matrix);
     seen_seconds_ += options_.seconds;
     // Half an interval of grace: rounding to milliseconds must not skip a look.
@@ -56,7 +58,7 @@ class Loop {
  private:
   Status look(ReplayStep& step) {
     const Traffic traffic(seen_);
-    const double horizon = phase_.advance(traffic, seen_seconds_);
+    const double horizon = phase_.advance(traffic, seen_seconds_) + options_.slope * seen_seconds_;
     step.looked = true;
     if (traffic.total() > 0 && traffic.ranks() > 1) {
       auto mapping = compute_mapping(
@@ -70,21 +72,38 @@ class Loop {
     return {};
   }
 
+  double cost_of(const Mapping& mapping, const Traffic& traffic) const {
+    return evaluate(place_.model, place_.slots, traffic, mapping).total;
+  }
+
+  double migration_to(const Mapping& mapping) const {
+    return migration_seconds(place_.model, place_.slots, mapping_, mapping, {}, false);
+  }
+
   void decide(const Traffic& traffic, double horizon, Mapping mapping, ReplayStep& step) {
-    DecisionInput input;
-    input.cost_now = evaluate(place_.model, place_.slots, traffic, mapping_).total;
     step.candidate = evaluate(place_.model, place_.slots, traffic, mapping);
-    input.cost_new = step.candidate.total;
+    DecisionInput input;
+    input.cost_now = cost_of(mapping_, traffic);
     input.interval = seen_seconds_;
     input.horizon = horizon;
-    input.migration_seconds =
-        migration_seconds(place_.model, place_.slots, mapping_, mapping, {}, false);
+    input.migration_seconds = migration_to(mapping);
+    input.cost_new = ledger_.cost_to_count(step.candidate.total, cost_of(place_.start, traffic),
+                                           input.migration_seconds);
     input.threshold = options_.threshold;
-    step.remapped = options_.always ? mapping != mapping_ : worth_remapping(input);
-    if (!step.remapped) return;
+    if (options_.always ? mapping != mapping_ : !phase_.is_fleeting() && worth_remapping(input)) {
+      remap(std::move(mapping), step);
+    } else if (!options_.always && mapping_ != place_.start &&
+               ledger_.should_go_back(migration_to(place_.start))) {
+      remap(place_.start, step);
+    }
+  }
+
+  void remap(Mapping mapping, ReplayStep& step) {
+    step.remapped = true;
     step.moved = count_migrations(place_.slots, mapping_, mapping);
-    step.migration = input.migration_seconds;
+    step.migration = migration_to(mapping);
     replay_.migration += step.migration;
+    ledger_.add_migration(step.migration);
     mapping_ = std::move(mapping);
   }
 
@@ -92,6 +111,7 @@ class Loop {
   const ReplayOptions& options_;
   IntervalController interval_;
   PhaseClock phase_;
+  Ledger ledger_;
   CommMatrix seen_;
   double seen_seconds_ = 0;
   Mapping mapping_;

@@ -16,11 +16,26 @@ std::vector<double> Turn::resident_bytes() const {
   return bytes;
 }
 
+double Turn::cost_at_start(const Traffic& traffic, const CounterDelta& delta) {
+  const SlotSet& slots = placement_.slots().slots;
+  if (start_.size() != placement_.current().size() || !is_valid(start_, slots))
+    start_ = placement_.current();
+  return evaluate(model_, slots, traffic, start_, delta.off_node).total;
+}
+
+double Turn::migration_to(const Mapping& mapping) const {
+  const bool follows = placement_.memory_follows();
+  return migration_seconds(model_, placement_.slots().slots, placement_.current(), mapping,
+                           follows ? resident_bytes() : std::vector<double>(), follows);
+}
+
 // The mapping to move to, if there is one that is worth it.
 std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const CounterDelta& delta,
                                             double seconds, double cost_now) {
   const SlotPlan& plan = placement_.slots();
-  const double horizon = phase_.advance(traffic, seconds);
+  const double horizon = phase_.advance(traffic, seconds) + options_.slope * seconds;
+  const double cost_start = cost_at_start(traffic, delta);
+  ledger_.add(cost_now, cost_start);
   if (traffic.total() == 0 || traffic.ranks() < 2 || options_.decide == Decide::kNever)
     return std::nullopt;
   auto wanted = compute_mapping(options_.algorithm,
@@ -29,16 +44,20 @@ std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const Counte
     placement_.notes().insert(wanted.error().message());
     return std::nullopt;
   }
-  if (!placement_.changes(*wanted)) return std::nullopt;
-  if (options_.decide == Decide::kAlways) return *std::move(wanted);
-  const bool follows = placement_.memory_follows();
+  if (options_.decide == Decide::kAlways)
+    return placement_.changes(*wanted) ? std::optional(*std::move(wanted)) : std::nullopt;
+  const double migration = migration_to(*wanted);
   const Cost then = evaluate(model_, plan.slots, traffic, *wanted, delta.off_node);
-  const double migration =
-      migration_seconds(model_, plan.slots, placement_.current(), *wanted,
-                        follows ? resident_bytes() : std::vector<double>(), follows);
-  const DecisionInput input{cost_now, then.total, seconds, horizon, migration, options_.threshold};
-  if (!worth_remapping(input)) return std::nullopt;
-  return *std::move(wanted);
+  const double cost_new = ledger_.cost_to_count(then.total, cost_start, migration);
+  const DecisionInput input{cost_now, cost_new, seconds, horizon, migration, options_.threshold};
+  if (placement_.changes(*wanted) && !phase_.is_fleeting() && worth_remapping(input)) {
+    ledger_.add_migration(migration);
+    return *std::move(wanted);
+  }
+  const double way_back = migration_to(start_);
+  if (!placement_.changes(start_) || !ledger_.should_go_back(way_back)) return std::nullopt;
+  ledger_.add_migration(way_back);
+  return start_;
 }
 
 ReportInterval Turn::look(const CounterDelta& delta, const Traffic& traffic) const {

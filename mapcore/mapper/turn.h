@@ -27,13 +27,19 @@ class Turn {
   ReportInterval look(const CounterDelta& delta) const {
     return look(delta, Traffic(delta.matrix));
   }
-  // After the step's CPUs changed.
-  void machine_changed() { model_ = CostModel::from(placement_.slots().machine); }
+  // After the step's CPUs changed: another model, and the ledger starts anew.
+  void machine_changed() {
+    model_ = CostModel::from(placement_.slots().machine);
+    start_.clear();
+    ledger_ = {};
+  }
 
  private:
   ReportInterval look(const CounterDelta& delta, const Traffic& traffic) const;
   std::optional<Mapping> better_mapping(const Traffic& traffic, const CounterDelta& delta,
                                         double seconds, double cost_now);
+  double cost_at_start(const Traffic& traffic, const CounterDelta& delta);
+  double migration_to(const Mapping& mapping) const;
   std::vector<double> resident_bytes() const;
 
   const Options& options_;
@@ -41,6 +47,8 @@ class Turn {
   Ranks& ranks_;
   CostModel model_;
   PhaseClock phase_;
+  Ledger ledger_;
+  Mapping start_;  // what the ledger compares with
 };
 
 }  // namespace ondeloc

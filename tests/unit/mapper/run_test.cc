@@ -142,6 +142,7 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
     masks_then.push_back(together(0, 1) ? "phase 1 together" : "phase 1 apart");
     *step.partner_bit = 2;
     wait_for(0, 2);
+    usleep(200'000);  // ranks 1 and 3 send to their new partner too
     masks_then.push_back(together(0, 2) ? "phase 2 together" : "phase 2 apart");
     *step.partner_bit = -1;
   });

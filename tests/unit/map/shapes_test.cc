@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every algorithm on every shape of machine, step and matrix; and what the recorded programs cost
+// on the recorded machines (tests/data/golden.csv).
+#include <fmt/format.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "mapcore/comm/matrix_io.h"
+#include "mapcore/map/algorithm.h"
+#include "mapcore/map/slots.h"
+#include "mapcore/topology/load.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+struct Case {
+  Case(const std::string& topology, const CommMatrix& matrix, int cpus_per_task = 1,
+       const char* cpuset = nullptr)
+      : whole(*load_machine(topology)),
+        usable(cpuset != nullptr ? *CpuSet::parse_list(cpuset) : whole.allowed),
+        machine(restrict_machine(whole, usable)),
+        slots(slots_for(machine, usable, matrix.ranks, cpus_per_task)),
+        traffic(matrix),
+        model(CostModel::from(machine)) {}
+  Result<Mapping> map(const std::string& algorithm) const {
+    return compute_mapping(algorithm, {machine, slots, traffic, model, previous, {}, &whole});
+  }
+  Machine whole;
+  CpuSet usable;
+  Machine machine;
+  SlotSet slots;
+  Traffic traffic;
+  CostModel model;
+  Mapping previous;
+};
+
+std::vector<CommMatrix> odd_matrices(int ranks) {
+  std::vector<MatrixEntry> ring, one_way;
+  for (int i = 0; i < ranks; ++i) {
+    ring.push_back({i, (i + 1) % ranks, 1e3 * (1 + i % 7), 1});
+    if (i > 0) one_way.push_back({i, 0, 1e290, 1});
+  }
+  return {CommMatrix::from_entries(ranks, {}), CommMatrix::from_entries(ranks, ring),
+          CommMatrix::from_entries(ranks, one_way),
+          CommMatrix::from_entries(ranks, {{0, ranks - 1, 1e-300, 1}})};
+}
+
+// compute_mapping refuses what is not one slot in range for each rank; the rest is checked here.
+void check_all(const Case& c) {
+  for (const AlgorithmInfo& info : algorithms()) {
+    std::string name(info.name);
+    if (name == "lama") name += ":hcsbn/oversubscribe";
+    const auto mapping = c.map(name);
+    INFO(name);
+    REQUIRE(mapping.ok());
+    CHECK(is_valid(*mapping, c.slots));
+    for (const SlotIndex slot : *mapping)
+      CHECK(c.slots[static_cast<std::size_t>(slot.value)].pus.is_subset_of(c.usable));
+  }
+}
+
+struct Shape {
+  const char* topology;
+  const char* cpuset;
+};
+
+constexpr Shape kShapes[] = {{"numa:1 core:4 pu:1", nullptr},
+                             {"numa:4 core:4 pu:2", nullptr},
+                             {"numa:4 core:4 pu:2", "0-9,17,24-31"},
+                             {"package:2 numa:2 l3:2 core:2 pu:2", "1,3-30"}};
+
+std::map<std::string, double> golden() {
+  std::map<std::string, double> costs;
+  std::ifstream file(ONDELOC_TEST_DATA "/golden.csv");
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const std::size_t comma = line.rfind(',');
+    costs[line.substr(0, comma)] = std::stod(line.substr(comma + 1));
+  }
+  return costs;
+}
+
+}  // namespace
+
+TEST_CASE("every algorithm on few and many ranks, uneven nodes, several CPUs a rank") {
+  for (const Shape& shape : kShapes) {
+    for (const int ranks : {1, 2, 7, 33}) {
+      for (const int cpus : {1, 3}) {
+        for (const CommMatrix& matrix : odd_matrices(ranks)) {
+          INFO(shape.topology << " " << ranks << " ranks of " << cpus);
+          check_all(Case(shape.topology, matrix, cpus, shape.cpuset));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("4096 ranks") {
+  for (const CommMatrix& matrix : odd_matrices(4096)) {
+    const Case c("numa:8 core:512 pu:1", matrix);
+    for (const char* name : {"coordinated", "locality", "ondeloc", "balance"}) {
+      INFO(name);
+      CHECK(c.map(name).ok());
+    }
+  }
+}
+
+TEST_CASE("recorded programs on recorded machines cost what they did, coordinated no more") {
+  const auto costs = golden();
+  REQUIRE(costs.size() > 100);
+  for (const auto& [key, cost] : costs) {
+    std::istringstream words(key);
+    std::string topology, program, algorithm;
+    std::getline(words, topology, ',');
+    std::getline(words, program, ',');
+    std::getline(words, algorithm);
+    const Case c(fmt::format("{}/topologies/{}.xml", ONDELOC_TEST_DATA, topology),
+                 *read_matrix(fmt::format("{}/npb/{}/bytes.mat", ONDELOC_TEST_DATA, program)));
+    const double now = evaluate(c.model, c.slots, c.traffic, *c.map(algorithm)).total;
+    INFO(key);
+    CHECK(now <= cost * 1.001);
+    if (algorithm != "coordinated" && algorithm != "locality") CHECK(now >= cost * 0.999);
+  }
+}
