@@ -79,7 +79,7 @@ constexpr auto kModes = std::to_array<ModeRow>({
 });
 
 constexpr auto kKeys = std::to_array<KeyRow>({
-    {"algorithm", "NAME", "ondeloc", "mapping algorithm, see below", set_algorithm},
+    {"algorithm", "NAME", "coordinated", "mapping algorithm, see below", set_algorithm},
     {"interval", "TIME", "500ms", "time between two mappings at the start, and the shortest one",
      [](Options& o, std::string_view v) { return set_time(o.interval_ms, v); }},
     {"max-interval", "TIME", "30s", "the longest time between two mappings",

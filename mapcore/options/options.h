@@ -28,7 +28,7 @@ struct Options {
   Mode mode = Mode::kOff;
   std::string file;       // static:FILE, profile:FILE; relative to the step's working directory
   bool relative = false;  // static: numbers count inside the step's cpuset
-  std::string algorithm = "ondeloc";
+  std::string algorithm = "coordinated";
   std::uint32_t interval_ms = 500;
   std::uint32_t max_interval_ms = 30000;
   double slope = 2;         // > 1
