@@ -190,6 +190,7 @@ Status write_file(const std::string& path, const std::string& text) {
 
 std::string seconds_text(double seconds) {
   if (seconds == 0) return "0 s";
+  if (seconds < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
   if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
   return fmt::format("{:.4g} s", seconds);

@@ -78,9 +78,13 @@ class Tree {
   std::map<Coordinate, const Pu*> pu_at_;
 };
 
-// Objects of one level: the id of a PU's object, made unique under its parents.
+// Objects of one level: the id of a PU's object. A level that the machine has not is one object a
+// parent, so the parent stands for it.
 std::int64_t object_of(const Pu& pu, int level) {
-  return ancestor(pu, level) >= 0 ? ancestor(pu, level) : 1000000 + pu.ancestor[7];
+  for (; level >= 0; --level) {
+    if (ancestor(pu, level) >= 0) return ancestor(pu, level);
+  }
+  return 0;
 }
 
 class Mapper {

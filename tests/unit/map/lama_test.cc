@@ -143,6 +143,9 @@ TEST_CASE("binding width") {
   CHECK(lama_binding(machine, {1, 7}, PuOs(3)).to_list() == "2-3");
   CHECK(lama_binding(machine, {2, 7}, PuOs(2)).to_list() == "2-5");
   CHECK(lama_binding(machine, {1, 2}, PuOs(8)).to_list() == "6-11");
+  // No L3 cache: the NUMA node that holds the PU stands for it.
+  const Machine flat = *load_machine("package:2 numa:1 core:2 pu:2");
+  CHECK(lama_binding(flat, parse_lama("scbnL3h/bind=1L3")->bind, PuOs(5)).to_list() == "4-7");
 }
 
 TEST_CASE(
