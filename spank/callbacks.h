@@ -18,7 +18,6 @@ void srun_user_init(spank_t spank, Arguments arguments);
 // slurmstepd.
 void stepd_init_post_opt(spank_t spank, Arguments arguments);  // as root
 void stepd_user_init(spank_t spank);                           // effective uid: the user
-void stepd_task_post_fork(spank_t spank);                      // as root, all tasks are forked
 void stepd_task_exit(spank_t spank);                           // as root
 void stepd_exit(spank_t spank);                                // as root
 

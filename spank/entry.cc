@@ -65,10 +65,6 @@ int slurm_spank_task_init(spank_t spank, int, char*[]) {
   return guarded("task_init", [&] { ondeloc::task_init(spank); });
 }
 
-int slurm_spank_task_post_fork(spank_t spank, int, char*[]) {
-  return guarded("task_post_fork", [&] { ondeloc::stepd_task_post_fork(spank); });
-}
-
 int slurm_spank_task_exit(spank_t spank, int, char*[]) {
   return guarded("task_exit", [&] { ondeloc::stepd_task_exit(spank); });
 }

@@ -18,7 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLongestWait(250);
+// No longer than what a mapper that is still there costs after this: proctrack looks again after a
+// second.
+constexpr std::chrono::milliseconds kLongestWait(1000);
 constexpr int kRoomWaitMs = 50;
 constexpr std::size_t kMostText = 2048;
 
@@ -56,9 +58,9 @@ void send_end(const Step& step) {
 void tell_last_lines(const Step& step) {
   const auto deadline = Clock::now() + kLongestWait;
   std::string text;
-  while (text.size() < kMostText && wait_for(step.say.read.get(), POLLIN, deadline)) {
+  while (text.size() < kMostText && wait_for(step.say.get(), POLLIN, deadline)) {
     char piece[kMostText];
-    const ssize_t got = read(step.say.read.get(), piece, sizeof(piece) - text.size());
+    const ssize_t got = read(step.say.get(), piece, sizeof(piece) - text.size());
     if (got == 0) break;
     if (got > 0) text.append(piece, static_cast<std::size_t>(got));
     if (got < 0 && errno != EINTR && errno != EAGAIN) break;

@@ -9,7 +9,7 @@ namespace ondeloc {
 
 // One END record into the channel; lost when the channel stays full.
 void send_end(const Step& step);
-// Waits at most 250 ms for the mapper's end and tells its lines.
+// Waits at most a second for the mapper's end and tells its lines.
 void tell_last_lines(const Step& step);
 
 }  // namespace ondeloc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/mapper.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include "spank/items.h"
@@ -46,7 +47,10 @@ Status start_mapper(spank_t spank, const Step& step, const Task& task) {
   Program program = mapper_program(spank, step, task);
   const int segment = step.segment.get();
   const int channel = step.channel.read.get();
-  const int say = step.say.write.get();
+  const UniqueFd say_end(
+      open(fmt::format("/proc/self/fd/{}", step.say.get()).c_str(), O_WRONLY | O_CLOEXEC));
+  if (!say_end.valid()) return Error::from_errno("pipe of the mapper");
+  const int say = say_end.get();
   const auto number = [](int fd) { return text(static_cast<std::uint32_t>(fd)); };
   program.arguments.insert(
       program.arguments.end(),

@@ -41,10 +41,16 @@ Status make_channel(Pipe& channel) {
   return {};
 }
 
-Status make_say(Pipe& say) {
+// slurmstepd keeps no write end, so that end of file means that the mapper has ended: it could not
+// close one later, since contain_spank runs the later callbacks in clones with copies of the
+// descriptors. start_mapper opens the pipe for writing, as the user, whose it therefore is.
+Status make_say(Step& step) {
+  Pipe say;
   if (Status good = make_pipe(say, 0); !good) return good;
   if (fcntl(say.read.get(), F_SETFL, O_RDONLY | O_NONBLOCK) != 0)
     return Error::from_errno("pipe: O_NONBLOCK");
+  if (fchown(say.read.get(), step.uid, step.gid) != 0) return Error::from_errno("pipe: owner");
+  step.say = std::move(say.read);
   return {};
 }
 
@@ -151,7 +157,7 @@ Status make_descriptors(spank_t spank, Step& step) {
   }
   if (!step.watch) return {};
   if (Status good = make_channel(step.channel); !good) return good;
-  if (Status good = make_say(step.say); !good) return good;
+  if (Status good = make_say(step); !good) return good;
   return make_segment(spank, step);
 }
 

@@ -45,7 +45,7 @@ struct Step {
 
   UniqueFd segment;
   Pipe channel;  // records to the mapper. The read end stays open here too: no SIGPIPE, ever
-  Pipe say;      // lines from the mapper; write is closed here after the tasks are forked
+  UniqueFd say;  // lines from the mapper, read end: end of file when it has ended
   Pipe token;    // holds one byte: the task that takes it tells the error of them all
   bool listening = false;
   std::uint32_t exited = 0;  // local tasks that have ended

@@ -62,10 +62,6 @@ void stepd_user_init(spank_t spank) {
   tell_pending();
 }
 
-// The mapper holds its own copy; without ours, end of file on the other end means that it has
-// ended.
-void stepd_task_post_fork(spank_t) { step().say.write.reset(); }
-
 void stepd_task_exit(spank_t) {
   Step& s = step();
   if (!s.watch || ++s.exited != s.local_ranks) return;
