@@ -77,6 +77,10 @@ Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus
   Placement placement;
   const std::vector<CpuSet> masks = initial_masks(ranks);
   placement.planned_for_ = enforced_cpuset(ranks);
+  // Shrunk since Slurm bound the tasks: the next look at the cpuset finds that.
+  if (!placement.planned_for_.empty()) {
+    for (const CpuSet& mask : masks) placement.planned_for_ |= mask;
+  }
   auto slots = plan_slots(machine, {masks, std::max(1, cpus_per_task),
                                     idle_cpus(machine, masks, placement.planned_for_)});
   if (!slots) return std::move(slots).error();
@@ -181,7 +185,11 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
     current_[at] = wanted[at];
     put_back_[at] = false;
     RankState& state = ranks.at(LocalRank(i));
-    if (from.pus == to.pus || !state.movable()) continue;
+    if (from.pus == to.pus) continue;
+    if (!state.movable()) {
+      newcomer_[at] = !state.done();  // its slot is another rank's now: bound when it attaches
+      continue;
+    }
     move(LocalRank(i), state, to.pus);
     result.moved.emplace_back(i);
     if (from.node == to.node) continue;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "mapcore/mapper/channel.h"
 #include "mapcore/mapper/collect.h"
@@ -34,10 +35,9 @@ constexpr std::size_t kMostIntervals = 10000;
 
 class Mapper {
  public:
-  Mapper(const MapperConfig& config, SegmentView view, Machine machine)
+  Mapper(const MapperConfig& config, SegmentView view)
       : config_(config),
         view_(std::move(view)),
-        machine_(std::move(machine)),
         channel_(config.channel_fd),
         ranks_(view_.local_ranks()),
         counters_(view_.local_ranks()),
@@ -47,6 +47,10 @@ class Mapper {
                   config.options.slope) {}
 
   std::vector<std::string> run() {
+    // One that is named may be no topology at all: said whatever the ranks do.
+    const bool named = !config_.topology.empty() && config_.topology != "host";
+    if (Status good = named ? need_machine() : Status(); !good)
+      return {std::move(good).error().within("the step is not mapped").message()};
     view_.set_mapper_pid(getpid());
     started_ = turn_started_ = Clock::now();
     while (!over_) {
@@ -69,7 +73,7 @@ class Mapper {
   Clock::time_point next_wake() const {
     const auto now = Clock::now();
     const bool waiting =
-        !placement_ || (placement_->slots().shared && now < started_ + kAttachPeriod);
+        (!placement_ || placement_->slots().shared) && now < started_ + kAttachPeriod;
     return waiting ? std::min(turn_ends(), now + kAttachPoll) : turn_ends();
   }
 
@@ -111,17 +115,32 @@ class Mapper {
                        [](const RankState& state) { return !state.ready || state.done(); });
   }
 
-  void plan_when_ready() {
-    if (placement_ || plan_failed_ || !ranks_.all_ready()) return;
+  // Only where it is needed: on a large node it takes longer than a step of a program without MPI.
+  Status need_machine() {
+    if (machine_) return {};
+    auto machine = load_machine(config_.topology);
+    if (!machine) return std::move(machine).error();
+    machine_ = *std::move(machine);
+    return {};
+  }
+
+  Status plan() {
+    if (Status good = need_machine(); !good) return good;
     const bool real = config_.topology.empty() || config_.topology == "host";
-    auto plan = Placement::plan(machine_, ranks_, static_cast<int>(view_.header().cpus_per_task),
+    auto plan = Placement::plan(*machine_, ranks_, static_cast<int>(view_.header().cpus_per_task),
                                 config_.options.memory, real);
-    if (!plan) {
+    if (!plan) return std::move(plan).error();
+    placement_ = std::make_unique<Placement>(*std::move(plan));
+    return {};
+  }
+
+  void plan_when_ready() {
+    if (placement_ || plan_failed_ || !ranks_.all_ready() || !ranks_.any_attached()) return;
+    if (Status good = plan(); !good) {
       plan_failed_ = true;
-      lines_.push_back(plan.error().message() + "; ranks stay where Slurm put them");
+      lines_.push_back(good.error().message() + "; ranks stay where Slurm put them");
       return;
     }
-    placement_ = std::make_unique<Placement>(*std::move(plan));
     turn_ = std::make_unique<Turn>(config_.options, *placement_, ranks_);
     if (config_.options.decide == Decide::kNever) placement_->keep_bindings();
   }
@@ -146,7 +165,7 @@ class Mapper {
   }
 
   void prepare() {
-    if (placement_->follow_cpuset(machine_, ranks_)) turn_->machine_changed();
+    if (placement_->follow_cpuset(*machine_, ranks_)) turn_->machine_changed();
     placement_->put_back(ranks_);
   }
 
@@ -183,7 +202,11 @@ class Mapper {
         1e-3 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
     if (omitted_ > 0)
       report_.notes.push_back(fmt::format("{} intervals without a remap are left out", omitted_));
-    collect_report({config_, view_, machine_, ranks_, counters_, placement_.get()}, report_);
+    if (!config_.options.report.empty())
+      (void)need_machine();  // without it: no topology in the report
+    collect_report(
+        {config_, view_, machine_ ? *machine_ : Machine{}, ranks_, counters_, placement_.get()},
+        report_);
     write_report();
     if (config_.options.verbose) lines_.push_back(summary_line(report_));
     return lines_;
@@ -201,7 +224,7 @@ class Mapper {
 
   const MapperConfig& config_;
   SegmentView view_;
-  Machine machine_;
+  std::optional<Machine> machine_;  // once it is needed
   Channel channel_;
   Ranks ranks_;
   Counters counters_;
@@ -223,9 +246,7 @@ class Mapper {
 std::vector<std::string> run_mapper(const MapperConfig& config) {
   auto view = SegmentView::open(config.segment_fd);
   if (!view) return {std::move(view).error().within("the step is not mapped").message()};
-  auto machine = load_machine(config.topology);
-  if (!machine) return {std::move(machine).error().within("the step is not mapped").message()};
-  return Mapper(config, *std::move(view), *std::move(machine)).run();
+  return Mapper(config, *std::move(view)).run();
 }
 
 }  // namespace ondeloc
