@@ -17,12 +17,20 @@ ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "
 SCENARIOS = []
 
 
-def scenario(shapes="2x4"):
-    """Marks a scenario: `shapes` are the machine shapes it is for, "all" for every one."""
+def scenario(shapes="2x4", since=(22, 5)):
+    """Marks a scenario: `shapes` are the machine shapes it is for, "all" for every one; `since` the release of Slurm that brought
+    what it is about: with an older one there is no such scenario."""
     def mark(function):
-        SCENARIOS.append((function.__name__, shapes.split(), function))
+        if slurm_release() >= since:
+            SCENARIOS.append((function.__name__, shapes.split(), function))
         return function
     return mark
+
+
+def slurm_release():
+    """(24, 11) for Slurm 24.11.5."""
+    text = subprocess.run(["/usr/sbin/slurmd", "-V"], capture_output=True, text=True, check=True).stdout
+    return tuple(int(number) for number in text.split()[-1].split(".")[:2])
 
 
 class Failed(Exception):
@@ -56,6 +64,13 @@ def finish(process, timeout=300, status=0):
 
 def run(*words, timeout=300, status=0, **how):
     return finish(start(*words, **how), timeout, status)
+
+
+def seconds(*words):
+    """How long a command of the user takes."""
+    begin = time.monotonic()
+    run(*words)
+    return time.monotonic() - begin
 
 
 def root(*words, timeout=120):
@@ -130,13 +145,15 @@ def settled(series, count):
 
 
 def inside_cpuset(series, allowed=None):
-    """Every thread of every rank at every sample: mask and present CPU inside its cgroup's CPUs, and inside `allowed`."""
+    """Every thread of every rank at every sample: its mask is inside its cgroup's CPUs, and inside `allowed`, and so is then the
+    CPU that it is on. (Where a cpuset shrinks, a sleeping thread still has its old CPU until it wakes.)"""
     check(series, "no sample has a rank")
     for ranks in series:
         for rank, process in ranks.items():
             limit = set(process["cpuset"]) & (set(allowed) if allowed is not None else set(process["cpuset"]))
             for tid, mask, now in process["threads"]:
                 check(set(mask) <= limit, f"rank {rank} thread {tid}: mask {mask} outside {sorted(limit)} (cgroup {process['cgroup']})")
+                check(allowed is None or now in limit, f"rank {rank} thread {tid} is on CPU {now} outside {sorted(limit)}")
 
 
 def alone(series, count):

@@ -35,9 +35,9 @@ class Sampler:
         self.known = {}
 
     def identity(self, pid, start):
-        """job, step and rank from the environment, read again after an exec."""
+        """job, step and rank from the environment, read again after an exec. In the middle of one it is empty."""
         key = (pid, start)
-        if key not in self.known:
+        if not self.known.get(key, {}).get("job"):
             words = dict(word.split("=", 1) for word in read(f"/proc/{pid}/environ").split("\0") if "=" in word)
             self.known[key] = {"job": words.get("SLURM_JOB_ID"), "step": words.get("SLURM_STEP_ID"),
                                "rank": int(words["SLURM_PROCID"]) if "SLURM_PROCID" in words else None}

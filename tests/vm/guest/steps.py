@@ -60,21 +60,29 @@ def step(name, words, program=(), online=OPTIONS, env=None, status=0, comm="talk
     return Step(done, samples, reports, comm)
 
 
-def remote_share(ranks, pattern):
-    """Share of the pattern's bytes between NUMA nodes, from the masks that the kernel holds; every message has one size."""
+def pattern_bytes(pattern, size):
+    """(from, to) -> bytes of one round of talk's pattern: every message has one size."""
+    return {(rank, partner(pattern, rank, size)): 1000000 for rank in range(size) if partner(pattern, rank, size) is not None}
+
+
+def report_bytes(report):
+    """(from, to) -> bytes, from a report's matrix, without self-sends."""
+    return {(cell["src"], cell["dst"]): cell["bytes"] for cell in report["matrix"] if cell["src"] != cell["dst"] and cell["bytes"]}
+
+
+def remote_share(ranks, traffic):
+    """Share of these bytes between NUMA nodes, from the masks that the kernel holds."""
     where = {rank: node_of(process) for rank, process in ranks.items()}
     check(None not in where.values(), f"a rank's mask spans NUMA nodes: {masks(ranks)}")
-    size = len(where)
-    pairs = [(where[rank], where[partner(pattern, rank, size)]) for rank in where if partner(pattern, rank, size) is not None]
-    return sum(here != there for here, there in pairs) / len(pairs)
+    return sum(size for (src, dst), size in traffic.items() if where[src] != where[dst]) / sum(traffic.values())
 
 
-def predicted(pattern, size, cpuset, algorithm, directory="/run/results"):
+def predicted(name, traffic, size, cpuset, algorithm, directory="/run/results"):
     """What `ondeloc map` says the remote share of that traffic will be inside this cpuset."""
-    matrix = f"{directory}/{pattern}{size}.mat"
+    matrix = f"{directory}/{name}{size}.mat"
     with open(matrix, "w") as file:
         for rank in range(size):
-            file.write(" ".join("1000000" if to == partner(pattern, rank, size) else "0" for to in range(size)) + "\n")
+            file.write(" ".join(str(traffic.get((rank, to), 0)) for to in range(size)) + "\n")
     text = run("ondeloc", "map", "--topology", "host", "--cpuset", ",".join(map(str, sorted(cpuset))), "--matrix", matrix,
                "--algorithm", algorithm, "--format", "json").stdout
     try:

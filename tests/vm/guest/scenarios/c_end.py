@@ -6,7 +6,7 @@ import signal
 import statistics
 import time
 
-from harness import check, finish, run, scenario, start, step_clean, step_groups, wait_for
+from harness import check, finish, run, scenario, seconds, start, step_clean, step_groups, wait_for
 from steps import OPTIONS, TALK
 
 
@@ -20,12 +20,6 @@ def processes(name):
         except OSError:
             pass
     return found
-
-
-def seconds(*words):
-    begin = time.monotonic()
-    run(*words)
-    return time.monotonic() - begin
 
 
 @scenario("2x4")

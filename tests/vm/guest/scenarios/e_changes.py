@@ -4,10 +4,11 @@ import contextlib
 import os
 import pathlib
 import re
+import statistics
 import time
 
 from harness import (HERE, alone, check, inside_cpuset, main_mask, masks, node_of, root, scenario, settled, show,
-                     step_groups, wait_for)
+                     seconds, step_clean, step_groups, wait_for)
 from steps import OPTIONS, TALK, step
 
 PAGES = 16 << 20  # bytes that every rank touches at its start
@@ -207,15 +208,38 @@ def without_any_confinement():
     return f"{show(watched.series[-1])}; {watched.report['notes']}"
 
 
-@scenario("3+1")
-def private_tmp_and_shm():
-    """job_container/tmpfs: tasks live in a mount name space with a /tmp and /dev/shm of their own."""
-    with slurm_with("task/cgroup,task/affinity", "yes", "1", "JobContainerType=job_container/tmpfs", "PrologFlags=Contain"):
-        watched = step("container", ["-n4"], [TALK, "pair:40", "mirror:40"], online=OPTIONS + ",decide=always")
+def in_container(name, *lines):
+    """A step in a mount name space of the job's own, with the plugin's callbacks in it or not: it is mapped and counted as ever."""
+    with slurm_with("task/cgroup,task/affinity", "yes", "1", "JobContainerType=job_container/tmpfs", "PrologFlags=Contain", *lines):
+        watched = step(name, ["-n4"], [TALK, "pair:40", "mirror:40"], online=OPTIONS + ",decide=always,verbose")
+        step_clean()
+        rounds = [(seconds("srun", "-n2", "true"), seconds("srun", "-n2", "--ondeloc=online", "true")) for _ in range(5)]
     inside_cpuset(watched.series)
     alone(watched.series, 4)
     check(watched.report["matrix"], f"nothing was counted: {watched.report['notes']}")
-    return f"{watched.report['totals']}; {watched.report['notes']}"
+    check(watched.report["totals"]["remaps"], f"nothing was mapped: {watched.report['notes']}")
+    check("ondeloc" in watched.err, f"verbose, and no summary: {watched.err}")
+    plain, ours = (1000 * statistics.median(column) for column in zip(*rounds))
+    return (f"{watched.report['totals']}; {watched.report['events']}; {watched.report['notes']}; it said {watched.err.strip()!r}; "
+            f"`srun -n2 true`: median of 5 without {plain:.0f} ms, with {ours:.0f} ms")
+
+
+@scenario("3+1")
+def private_tmp_and_shm():
+    """job_container/tmpfs: tasks live in a mount name space with a /tmp and /dev/shm of their own."""
+    return in_container("container")
+
+
+@scenario("3+1", since=(24, 5))
+def contain_spank():
+    """Callbacks of slurmstepd run in short-lived clones inside of the job's name space."""
+    return in_container("contain_spank", "SlurmdParameters=contain_spank")
+
+
+@scenario("3+1", since=(24, 11))
+def entire_step_in_namespace():
+    """slurmstepd itself is started inside of the job's name space."""
+    return in_container("entire_step", "job_container.conf:EntireStepInNS=true")
 
 
 @scenario("3+1")
