@@ -30,8 +30,8 @@ Result<CpuSet> CpuSet::parse_list(std::string_view text) {
 
 CpuSet CpuSet::from_words(std::span<const std::uint64_t> words) {
   CpuSet set;
-  set.words_.assign(words.begin(),
-                    words.begin() + std::min<std::size_t>(words.size(), kMaxCpu / 64));
+  const auto known = words.first(std::min<std::size_t>(words.size(), kMaxCpu / 64));
+  set.words_.assign(known.begin(), known.end());
   set.trim();
   return set;
 }
@@ -61,7 +61,7 @@ int CpuSet::count() const {
 }
 
 int CpuSet::next(int previous) const {
-  for (auto cpu = static_cast<std::size_t>(previous + 1); cpu < words_.size() * 64;) {
+  for (auto cpu = static_cast<std::size_t>(previous) + 1; cpu < words_.size() * 64;) {
     const std::uint64_t rest = words_[cpu / 64] >> (cpu % 64);
     if (rest != 0) return static_cast<int>(cpu) + std::countr_zero(rest);
     cpu = (cpu / 64 + 1) * 64;

@@ -13,6 +13,7 @@ struct StrongInt {
   Rep value{};
   constexpr StrongInt() = default;
   constexpr explicit StrongInt(Rep v) : value(v) {}
+  // NOLINTNEXTLINE(modernize-use-nullptr): false, the generated comparison with 0
   friend constexpr auto operator<=>(StrongInt, StrongInt) = default;
 };
 

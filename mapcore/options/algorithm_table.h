@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "mapcore/base/result.h"
+#include "mapcore/options/lama_layout.h"
 
 namespace ondeloc {
 
@@ -28,7 +29,6 @@ Status check_no_argument(std::string_view argument);
 Status check_seed(std::string_view argument);
 Status check_ondeloc(std::string_view argument);
 Status check_deloc(std::string_view argument);
-Status check_lama(std::string_view argument);  // lama_layout.cc
 
 inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
     {"identity", "", "keep the present mapping", "null object", check_no_argument},

@@ -41,7 +41,8 @@ void write_messages(ondeloc_cell* row) {
   for (int i = 0; i < kMessages; ++i) add_message<kMultiple>(row[i % 4], 10);
 }
 
-// Totals only grow while they are read; ends when the row holds all messages.
+// Totals only grow while they are read; ends when the row holds all messages. A cell's two numbers
+// are not read at one moment, so their relation is for expect_whole().
 void read_until(const SegmentView& view, int local, std::uint64_t messages) {
   std::vector<ondeloc_cell> row(4), before(4);
   std::uint64_t sum = 0;
@@ -57,7 +58,16 @@ void read_until(const SegmentView& view, int local, std::uint64_t messages) {
     before = row;
   }
   CHECK(sum == messages);
-  for (const ondeloc_cell& cell : row) CHECK(cell.bytes == 10 * cell.messages);
+}
+
+// For a row whose writers have ended.
+void expect_whole(const SegmentView& view, int local, std::uint64_t messages) {
+  std::vector<ondeloc_cell> row(4);
+  view.read_row(local, row);
+  for (const ondeloc_cell& cell : row) {
+    CHECK(cell.messages == messages / 4);
+    CHECK(cell.bytes == 10 * cell.messages);
+  }
 }
 
 }  // namespace
@@ -73,6 +83,7 @@ TEST_CASE("threads of one rank share its row exactly") {
   for (int t = 0; t < 4; ++t) threads.emplace_back(write_messages<true>, writer.row);
   read_until(*view, 1, 4ULL * kMessages);
   for (std::thread& thread : threads) thread.join();
+  expect_whole(*view, 1, 4ULL * kMessages);
 }
 
 TEST_CASE("one writer thread per row, several rows, one reader") {
@@ -85,6 +96,7 @@ TEST_CASE("one writer thread per row, several rows, one reader") {
   for (Writer* w : {&a, &b, &c}) threads.emplace_back(write_messages<false>, w->row);
   for (int local = 0; local < 3; ++local) read_until(*view, local, kMessages);
   for (std::thread& thread : threads) thread.join();
+  for (int local = 0; local < 3; ++local) expect_whole(*view, local, kMessages);
 }
 
 TEST_CASE("a row has one owner") {
@@ -109,5 +121,6 @@ TEST_CASE("writer processes") {
   }
   for (int local = 0; local < 3; ++local) read_until(*view, local, kMessages);
   for (const pid_t child : children) waitpid(child, nullptr, 0);
+  for (int local = 0; local < 3; ++local) expect_whole(*view, local, kMessages);
   CHECK(view->slot(0).owner_pid == children[0]);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // talk [--bytes N] [--pause MICROSECONDS] [--memory MIB] PATTERN:COUNT...
-// Every rank sends COUNT messages of N bytes (256 KiB) to its partner of each pattern, one pattern after the other: `pair` rank^1,
-// `half` rank + n/2, `mirror` n - 1 - rank,
-// `last` the last two ranks with each other, `ring` rank + 1, `quiet` none. What is sent does not depend on time. An OpenMP team of OMP_NUM_THREADS is
-// started and its threads stay. --memory: touched once, by the main thread, before the first message.
-// Prints "sent RANK PEER BYTES" for each pattern and, where a pattern begins and ends, "phase PATTERN begin|end SECONDS" of
-// CLOCK_MONOTONIC.
+// Every rank sends COUNT messages of N bytes (256 KiB) to its partner of each pattern, one pattern
+// after the other: `pair` rank^1, `half` rank + n/2, `mirror` n - 1 - rank, `last` the last two
+// ranks with each other, `ring` rank + 1, `quiet` none. What is sent does not depend on time. An
+// OpenMP team of OMP_NUM_THREADS is started and its threads stay. --memory: touched once, by the
+// main thread, before the first message. Prints "sent RANK PEER BYTES" for each pattern and, where
+// a pattern begins and ends, "phase PATTERN begin|end SECONDS" of CLOCK_MONOTONIC.
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-char *kept; // visible outside, so that the compiler does not drop it
+char *kept;  // visible outside, so that the compiler does not drop it
 
 static double now(void) {
   struct timespec time;
@@ -27,7 +27,8 @@ static void nap(long microseconds) {
   nanosleep(&time, NULL);
 }
 
-// Waits without spinning: an emulated CPU that spins takes the host's time from the rank that is waited for.
+// Waits without spinning: an emulated CPU that spins takes the host's time from the rank that is
+// waited for.
 static void wait_all(int count, MPI_Request *requests, long pause) {
   int done = 0;
   for (MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE); !done;
