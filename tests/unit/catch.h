@@ -7,3 +7,10 @@ using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
+
+// ThreadSanitizer adds threads and touches memory of its own.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif

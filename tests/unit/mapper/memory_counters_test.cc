@@ -84,7 +84,7 @@ TEST_CASE("all threads of every rank are counted, also after the rank has ended"
   const std::uint64_t least = 3 * kPages * MemoryCounters::kBytesPerAccess;
   CHECK(volumes[0].dram >= least);
   CHECK(volumes[0].accessed >= 2 * least);
-  CHECK(volumes[0].dram < 2 * least);
+  CHECK((kThreadSanitizer || volumes[0].dram < 2 * least));
   CHECK(volumes[1].dram < least);  // has not touched its pages yet
   two.run_to_end();
   CHECK(counters.read()[1].dram >= least);
@@ -99,7 +99,8 @@ TEST_CASE("without a counter there are no volumes and the note says why") {
   counters.start(1, getpid());
   CHECK(counters.read().empty());
   REQUIRE(counters.notes().size() == 1);
-  CHECK(counters.notes()[0].find("this machine has no counter of memory accesses") != std::string::npos);
+  CHECK(counters.notes()[0].find("this machine has no counter of memory accesses") !=
+        std::string::npos);
 }
 
 TEST_CASE("no counter of DRAM leaves DramV unknown, not zero") {
