@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Messages on communicators that come and go: dup, split in several orders and sizes, Cartesian
  * with reorder, inter-communicators; freed and made again many times, so that addresses come back
- * with other ranks behind them. */
+ * with other ranks behind them. communicators [ROUNDS [intra]]; intra: no inter-communicators. */
 #include <mpi.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "counts.h"
 
@@ -73,6 +74,7 @@ static void between(int round) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 40;
+  const int inter = argc < 3 || strcmp(argv[2], "intra") != 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -82,7 +84,7 @@ int main(int argc, char** argv) {
     talk(MPI_COMM_WORLD, 5);
     split(round);
     cart(round);
-    if (size > 1) between(round);
+    if (size > 1 && inter) between(round);
   }
   MPI_Group_free(&world);
   counts_end();

@@ -80,7 +80,9 @@ class AgainstMonitoring(counting.Counting):
         self.assert_all_three("send_modes")
 
     def test_communicators(self):
-        self.assert_same("communicators", "20")
+        """Open MPI 5's monitoring crashes where an inter-communicator is freed (5.0.7, without ondeloc, too)."""
+        version = self.run_user("ompi_info", "--version").stdout.split()[2]
+        self.assert_same("communicators", "20", *(["intra"] if version.startswith("v5.") else []))
 
     def test_alltoall(self):
         self.assert_all_three("alltoall", env=counting.LINEAR)

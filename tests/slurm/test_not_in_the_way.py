@@ -9,7 +9,8 @@ ABORT = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); MPI.COMM_WORLD.Abort(
 SUM = "from mpi4py import MPI; print(MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1))"
 
 # Differ from step to step in any case.
-VOLATILE = re.compile(r"^(SLURM_(JOB_?ID|STEP\w*|SRUN_\w*|TASK_PID|PMIXP?_\w*|JOB_(START|END)_TIME)|PMIX_\w*)=")
+VOLATILE = re.compile(r"^(SLURM_(JOB_?ID|STEP\w*|SRUN_\w*|TASK_PID|PMIXP?_\w*|JOB_(START|END)_TIME)|PMIX_\w*"
+                      r"|OMPI_MCA_orte_precondition_transports)=")
 
 
 class NotInTheWay(harness.Case):
