@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
-#include <fstream>
 
+#include "mapcore/base/new_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/map/lama.h"
@@ -167,25 +166,14 @@ Result<std::string> put_mapping(const OutputOptions& options, const std::string&
                                 const TimedMapping& result) {
   auto text = mapping_text(options.format, algorithm, place, layout, result);
   if (!text || options.output.empty()) return text;
-  if (Status written = write_file(options.output, *text); !written)
+  if (Status written = write_new_file(options.output, *text); !written)
     return std::move(written).error();
   return std::string();
 }
 
-Status write_file(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.tmp{}", path, getpid());
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) return Error::from_errno(shorten(path));
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const Error error = Error::from_errno(shorten(path));
-    std::remove(temporary.c_str());
-    return error;
-  }
-  return {};
+Status check_output(const std::string& input, const std::string& output) {
+  if (!same_file(input, output)) return {};
+  return Error(fmt::format("'{}' is the input: write elsewhere", shorten(output)));
 }
 
 std::string seconds_text(double seconds) {

@@ -88,8 +88,8 @@ Result<std::string> put_mapping(const OutputOptions& options, const std::string&
                                 const Place& place, const Layout& layout,
                                 const TimedMapping& result);
 
-// Writes whole files only: a temporary file beside it, then rename.
-Status write_file(const std::string& path, const std::string& text);
+// "elsewhere, please" where both names lead to one file, which the output would replace.
+Status check_output(const std::string& input, const std::string& output);
 
 // "1.23 ms", "12.3 KB": three digits and a unit, for tables.
 std::string seconds_text(double seconds);

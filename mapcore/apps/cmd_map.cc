@@ -16,6 +16,8 @@ struct MapOptions {
 
 Result<std::string> run_map(const MapOptions& options) {
   if (auto known = find_algorithm(options.algorithm); !known) return std::move(known).error();
+  if (Status good = check_output(options.matrix, options.output.output); !good)
+    return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();
   const auto matrix = read_matrix(options.matrix);

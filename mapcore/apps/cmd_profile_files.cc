@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "mapcore/apps/cmd_profile.h"
+#include "mapcore/base/new_file.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/profile/export_csv.h"
 #include "mapcore/profile/import_csv.h"
@@ -175,31 +176,49 @@ Result<std::string> export_matrix(CommMatrix matrix, const std::string& format) 
 }
 
 Status write_stream(ProfileReader& profile, const TimeWindow& window, const ExportOptions& options,
-                    std::FILE* out) {
-  const TextSink sink = [&](std::string_view text) {
-    return std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  };
+                    const TextSink& sink) {
   const Progress progress = show_progress("exporting");
-  Status done = options.format == "intervals"
-                    ? export_intervals(profile, window, options.intervals, sink, progress)
-                    : export_events(profile, window, sink, progress);
-  if (done && std::fflush(out) != 0) return Error::from_errno("the output cannot be written");
+  return options.format == "intervals"
+             ? export_intervals(profile, window, options.intervals, sink, progress)
+             : export_events(profile, window, sink, progress);
+}
+
+Status to_standard_output(ProfileReader& profile, const TimeWindow& window,
+                          const ExportOptions& options) {
+  const TextSink sink = [](std::string_view text) {
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  };
+  Status done = write_stream(profile, window, options, sink);
+  if (done && std::fflush(stdout) != 0) return Error::from_errno("the output cannot be written");
   return done;
+}
+
+Status to_file(ProfileReader& profile, const TimeWindow& window, const ExportOptions& options) {
+  auto file = NewFile::create(options.output);
+  if (!file) return std::move(file).error();
+  Status wrote;
+  const TextSink sink = [&](std::string_view text) {
+    wrote = file->write(text);
+    return wrote.ok();
+  };
+  const Status done = write_stream(profile, window, options, sink);
+  if (!wrote) return wrote;
+  return done ? file->commit() : done;
 }
 
 Result<std::string> export_stream(ProfileReader& profile, const ExportOptions& options) {
   const auto window = parse_window(options.profile.window, profile);
   if (!window) return window.error();
-  std::FILE* out = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "wb");
-  if (out == nullptr) return Error::from_errno(options.output);
-  Status done = write_stream(profile, *window, options, out);
-  if (out != stdout && std::fclose(out) != 0 && done) done = Error::from_errno(options.output);
+  Status done = options.output.empty() ? to_standard_output(profile, *window, options)
+                                       : to_file(profile, *window, options);
   say_damage(profile);
   if (!done) return std::move(done).error();
   return std::string();
 }
 
 Result<std::string> run_export(const ExportOptions& options) {
+  if (Status good = check_output(options.profile.file, options.output); !good)
+    return std::move(good).error();
   auto source = open_source(options.profile.file);
   if (!source) return std::move(source).error();
   if (options.format == "events" || options.format == "intervals") {
@@ -213,7 +232,7 @@ Result<std::string> run_export(const ExportOptions& options) {
   if (!matrix) return std::move(matrix).error();
   auto text = export_matrix(*std::move(matrix), options.format);
   if (!text || options.output.empty()) return text;
-  if (Status written = write_file(options.output, *text); !written)
+  if (Status written = write_new_file(options.output, *text); !written)
     return std::move(written).error();
   return std::string();
 }

@@ -61,6 +61,8 @@ Result<TimedMapping> compute(ProfileSource& source, ProfileMapOptions& options,
 
 Result<std::string> run_map(ProfileMapOptions& options) {
   if (auto known = find_algorithm(options.algorithm); !known) return std::move(known).error();
+  if (Status good = check_output(options.profile.file, options.output.output); !good)
+    return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();
   auto source = open_source(options.profile.file);

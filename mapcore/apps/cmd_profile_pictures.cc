@@ -42,6 +42,8 @@ Result<std::vector<int>> nodes_of(const PictureOptions& options, int ranks) {
 }
 
 Result<std::string> run_heat_map(const PictureOptions& options) {
+  if (Status good = check_output(options.profile.file, options.output); !good)
+    return std::move(good).error();
   auto source = open_source(options.profile.file);
   if (!source) return std::move(source).error();
   const auto matrix = source_matrix(*source, options.profile);
@@ -58,6 +60,8 @@ Result<std::string> run_heat_map(const PictureOptions& options) {
 }
 
 Result<std::string> run_timeline(PictureOptions& options) {
+  if (Status good = check_output(options.profile.file, options.output); !good)
+    return std::move(good).error();
   auto profile = open_profile(options.profile.file);
   if (!profile) return std::move(profile).error();
   const auto window = parse_window(options.profile.window, *profile);

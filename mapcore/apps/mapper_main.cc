@@ -87,10 +87,11 @@ int run_static(const Arguments& arguments) {
   return 0;
 }
 
-// The step's signals are for the ranks: the mapper ends when they have ended.
+// The step's signals are for the ranks: the mapper ends when they have ended. SIGXFSZ: Slurm passes
+// the user's `ulimit -f` on, which is an error like a full disk then.
 void ignore_job_signals() {
   for (const int signal :
-       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGTSTP}) {
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGTSTP, SIGXFSZ}) {
     std::signal(signal, SIG_IGN);
   }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of ondeloc: composition and exit codes; the subcommands stand in cmd_*.cc.
+#include <csignal>
 #include <cstdio>
 
 #include "mapcore/apps/cli.h"
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // `ulimit -f` is an error like a full disk
   CLI::App app("Where MPI ranks should run: compute, compare and inspect mappings.", "ondeloc");
   app.require_subcommand(1);
   app.footer(

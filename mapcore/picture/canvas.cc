@@ -8,11 +8,14 @@
 #include <numbers>
 #include <vector>
 
+#include "mapcore/base/new_file.h"
+
 namespace ondeloc {
 
 struct Canvas::Surface {
   std::string path;
   bool png = false;
+  std::string octets;  // of the finished picture
   cairo_surface_t* surface = nullptr;
   cairo_t* cairo = nullptr;
   Surface() = default;
@@ -31,6 +34,11 @@ Error cannot_write(const std::string& path, cairo_status_t status) {
       fmt::format("picture '{}' cannot be written: {}", path, cairo_status_to_string(status)));
 }
 
+cairo_status_t append(void* octets, const unsigned char* piece, unsigned length) {
+  static_cast<std::string*>(octets)->append(reinterpret_cast<const char*>(piece), length);
+  return CAIRO_STATUS_SUCCESS;
+}
+
 void set_colour(cairo_t* cairo, Colour colour) {
   cairo_set_source_rgb(cairo, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0,
                        (colour & 255) / 255.0);
@@ -47,7 +55,7 @@ Result<Canvas> Canvas::create(const std::string& path, double width, double heig
   made->surface = made->png
                       ? cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width),
                                                    static_cast<int>(height))
-                      : cairo_svg_surface_create(path.c_str(), width, height);
+                      : cairo_svg_surface_create_for_stream(append, &made->octets, width, height);
   made->cairo = cairo_create(made->surface);
   if (const auto status = cairo_status(made->cairo); status != CAIRO_STATUS_SUCCESS)
     return cannot_write(path, status);
@@ -127,12 +135,13 @@ void Canvas::cells(const Box& box, int columns, int rows, std::span<const Colour
 Status Canvas::finish() {
   cairo_status_t status = cairo_status(surface_->cairo);
   if (status == CAIRO_STATUS_SUCCESS && surface_->png) {
-    status = cairo_surface_write_to_png(surface_->surface, surface_->path.c_str());
+    status = cairo_surface_write_to_png_stream(surface_->surface, append, &surface_->octets);
   } else if (status == CAIRO_STATUS_SUCCESS) {
     cairo_surface_finish(surface_->surface);
     status = cairo_surface_status(surface_->surface);
   }
-  return status == CAIRO_STATUS_SUCCESS ? Status() : cannot_write(surface_->path, status);
+  if (status != CAIRO_STATUS_SUCCESS) return cannot_write(surface_->path, status);
+  return write_new_file(surface_->path, surface_->octets);
 }
 
 }  // namespace ondeloc

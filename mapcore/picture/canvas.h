@@ -25,7 +25,7 @@ struct Box {
 
 class Canvas {
  public:
-  // Error: neither .svg nor .png, or a file that cannot be written (SVG; PNG says so in finish()).
+  // Error: neither .svg nor .png. Nothing is written before finish(), and then the whole file.
   static Result<Canvas> create(const std::string& path, double width, double height);
   Canvas(Canvas&&) noexcept;
   Canvas& operator=(Canvas&&) noexcept;

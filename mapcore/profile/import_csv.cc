@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "mapcore/base/new_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
 #include "mapcore/profile/writer.h"
@@ -143,6 +144,8 @@ std::optional<ProfileEvent> parse_event_line(std::string_view line) {
 
 Result<ImportCounts> import_events_csv(const std::string& csv, const std::string& profile,
                                        int ranks, const Progress& progress) {
+  if (same_file(csv, profile))
+    return Error(fmt::format("'{}' is the input: write the profile elsewhere", profile));
   ImportCounts counts;
   std::uint32_t most = 0;
   Status counted = for_each_line(csv, 0, progress, [&](const ProfileEvent& event, auto line) {
@@ -159,16 +162,18 @@ Result<ImportCounts> import_events_csv(const std::string& csv, const std::string
   profile_format::FileHeader header;
   header.ranks = header.local_ranks = n;
   header.origin = "imported events.csv";
-  auto writer = ProfileWriter::create(profile, header);
+  auto file = NewFile::create(profile);
+  if (!file) return std::move(file).error();
+  auto writer = ProfileWriter::over(file->duplicate(), profile, header);
   if (!writer) return std::move(writer).error();
   Status wrote = for_each_line(csv, 0.5, progress, [&](const ProfileEvent& event, auto) {
     return event.src < n && event.dst < n ? writer->add(event)
                                           : Error(fmt::format("'{}' changed while read", csv));
   });
   if (wrote) wrote = writer->finish();
-  if (wrote) return counts;
-  ::unlink(profile.c_str());
-  return std::move(wrote).error();
+  if (wrote) wrote = file->commit();
+  if (!wrote) return std::move(wrote).error();
+  return counts;
 }
 
 }  // namespace ondeloc

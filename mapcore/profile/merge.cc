@@ -2,14 +2,27 @@
 #include "mapcore/profile/merge.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
+#include "mapcore/base/new_file.h"
 #include "mapcore/profile/reader.h"
 
 namespace ondeloc {
 namespace {
+
+// What is inside a file: one recording, or those that a merge put together.
+Result<std::vector<NodeShift>> parts_of(const ProfileReader& file, const std::string& name) {
+  const auto& header = file.header();
+  if (header.nodes <= 1 && file.nodes().empty())
+    return std::vector<NodeShift>{{header.node, 0, header.local_ranks}};
+  if (file.nodes().size() == header.nodes) return file.nodes();
+  return Error(
+      fmt::format("'{}' is a merged profile whose list of nodes is damaged: merge the "
+                  "recordings again",
+                  name));
+}
 
 Status check_same_step(const std::vector<ProfileReader>& files,
                        const std::vector<std::string>& names) {
@@ -20,17 +33,26 @@ Status check_same_step(const std::vector<ProfileReader>& files,
       return Error(fmt::format("'{}' is of step {}.{} with {} ranks, '{}' of {}.{} with {}",
                                names[0], first.job, first.step, first.ranks, names[i], header.job,
                                header.step, header.ranks));
+  }
+  return {};
+}
+
+Status check_files(const std::vector<std::string>& inputs, const std::string& output) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (same_file(inputs[i], output))
+      return Error(fmt::format("'{}' is an input: write the merged profile elsewhere", output));
     for (std::size_t j = 0; j < i; ++j) {
-      if (files[j].header().node == header.node)
-        return Error(
-            fmt::format("'{}' and '{}' are both of node '{}'", names[j], names[i], header.node));
+      if (same_file(inputs[i], inputs[j]))
+        return Error(fmt::format("'{}' and '{}' are the same file", inputs[j], inputs[i]));
     }
   }
   return {};
 }
 
 std::uint64_t shifted(std::uint64_t time_ns, std::int64_t shift) {
-  if (shift >= 0) return time_ns + static_cast<std::uint64_t>(shift);
+  const auto ahead = static_cast<std::uint64_t>(shift);
+  // The last nanosecond of the clock lies outside every window.
+  if (shift >= 0) return std::min(time_ns, UINT64_MAX - 1 - ahead) + ahead;
   const std::uint64_t back = static_cast<std::uint64_t>(-(shift + 1)) + 1;
   return time_ns > back ? time_ns - back : 0;
 }
@@ -46,24 +68,49 @@ Result<std::vector<ProfileReader>> open_all(const std::vector<std::string>& inpu
   return files;
 }
 
-profile_format::FileHeader header_of(const std::vector<ProfileReader>& files) {
+profile_format::FileHeader header_of(const std::vector<ProfileReader>& files,
+                                     const std::vector<NodeShift>& nodes) {
   profile_format::FileHeader header = files.front().header();
-  header.nodes = static_cast<std::uint32_t>(files.size());
+  header.nodes = static_cast<std::uint32_t>(nodes.size());
   header.local_ranks = 0;
   header.origin = "merged by ondeloc";
-  for (const ProfileReader& file : files) header.local_ranks += file.header().local_ranks;
+  for (const NodeShift& node : nodes) header.local_ranks += node.local_ranks;
   return header;
 }
 
-// By the system clocks of the headers; none where one of them is unknown.
-void find_shifts(const std::vector<ProfileReader>& files, MergeResult& result) {
+// Added to the times of each file: by the system clocks of the headers; 0 where one is unknown.
+Result<std::vector<std::int64_t>> find_shifts(const std::vector<ProfileReader>& files,
+                                              const std::vector<std::string>& names,
+                                              MergeResult& result) {
   const std::int64_t zero = files.front().header().realtime_ns;
   for (const ProfileReader& file : files) result.clocks_unknown |= file.header().realtime_ns == 0;
-  for (const ProfileReader& file : files) {
-    const auto& header = file.header();
-    const std::int64_t shift = result.clocks_unknown ? 0 : header.realtime_ns - zero;
-    result.nodes.push_back({header.node, shift, header.local_ranks});
+  std::vector<std::int64_t> shifts(files.size());
+  for (std::size_t i = 0; i < files.size() && !result.clocks_unknown; ++i) {
+    if (__builtin_sub_overflow(files[i].header().realtime_ns, zero, &shifts[i]))
+      return Error(fmt::format("the system clocks of '{}' and '{}' are centuries apart", names[0],
+                               names[i]));
   }
+  return shifts;
+}
+
+// Every recording inside, with all that was ever added to its times. Errors: a node twice.
+Status collect_nodes(const std::vector<ProfileReader>& files, const std::vector<std::string>& names,
+                     const std::vector<std::int64_t>& shifts, MergeResult& result) {
+  std::map<std::string, std::size_t> file_of;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    auto parts = parts_of(files[i], names[i]);
+    if (!parts) return std::move(parts).error();
+    for (NodeShift& part : *parts) {
+      const auto [at, is_new] = file_of.try_emplace(part.node, i);
+      if (!is_new)
+        return Error(fmt::format("'{}' and '{}' are both of node '{}'", names[at->second], names[i],
+                                 part.node));
+      if (__builtin_add_overflow(part.shift_ns, shifts[i], &part.shift_ns))
+        return Error(fmt::format("'{}' has a shift that cannot be", names[i]));
+      result.nodes.push_back(std::move(part));
+    }
+  }
+  return {};
 }
 
 void copy_events(ProfileReader& file, std::int64_t shift, ProfileWriter& writer,
@@ -83,7 +130,7 @@ void copy_small(const ProfileReader& file, ProfileWriter& writer) {
   (void)writer.add_drops(file.drops());
   std::vector<std::string> notes;
   for (const std::string& note : file.notes())
-    notes.push_back(fmt::format("{}: {}", file.header().node, note));
+    notes.push_back(file.nodes().empty() ? fmt::format("{}: {}", file.header().node, note) : note);
   (void)writer.add_notes(notes);
   (void)writer.add_memory(file.memory());
 }
@@ -93,25 +140,30 @@ void copy_small(const ProfileReader& file, ProfileWriter& writer) {
 Result<MergeResult> merge_profiles(const std::vector<std::string>& inputs,
                                    const std::string& output, const Progress& progress) {
   if (inputs.size() < 2) return Error("merging needs at least two profiles");
-  if (std::find(inputs.begin(), inputs.end(), output) != inputs.end())
-    return Error(fmt::format("'{}' is an input: write the merged profile elsewhere", output));
+  if (Status good = check_files(inputs, output); !good) return std::move(good).error();
   auto files = open_all(inputs);
   if (!files) return std::move(files).error();
   MergeResult result;
-  find_shifts(*files, result);
-  auto writer = ProfileWriter::create(output, header_of(*files));
+  const auto shifts = find_shifts(*files, inputs, result);
+  if (!shifts) return shifts.error();
+  if (Status good = collect_nodes(*files, inputs, *shifts, result); !good)
+    return std::move(good).error();
+  auto target = NewFile::create(output);
+  if (!target) return std::move(target).error();
+  auto writer = ProfileWriter::over(target->duplicate(), output, header_of(*files, result.nodes));
   if (!writer) return std::move(writer).error();
   (void)writer->add_nodes(result.nodes);
   const auto count = static_cast<double>(files->size());
   for (std::size_t i = 0; i < files->size(); ++i) {
     ProfileReader& file = (*files)[i];
-    copy_events(file, result.nodes[i].shift_ns, *writer, [&](double share) {
+    copy_events(file, (*shifts)[i], *writer, [&](double share) {
       if (progress) progress((static_cast<double>(i) + share) / count);
     });
     copy_small(file, *writer);
     if (!file.damage().empty()) result.damage.push_back(file.damage());
   }
   if (Status wrote = writer->finish(); !wrote) return std::move(wrote).error();
+  if (Status there = target->commit(); !there) return std::move(there).error();
   result.events = writer->events();
   return result;
 }

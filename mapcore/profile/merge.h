@@ -21,7 +21,8 @@ struct MergeResult {
   std::vector<std::string> damage;  // of the inputs, one sentence each
 };
 
-// Errors: fewer than two files, files of different steps or sizes, a node twice.
+// Inputs may be merged profiles themselves. Errors: fewer than two files, files of different steps
+// or sizes, a node or a file twice, an output that is an input. The output is whole or not there.
 Result<MergeResult> merge_profiles(const std::vector<std::string>& inputs,
                                    const std::string& output, const Progress& progress = {});
 

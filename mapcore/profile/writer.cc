@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "mapcore/base/new_file.h"
+
 namespace ondeloc {
 
 using profile_format::BlockHeader;
@@ -31,14 +33,23 @@ Result<ProfileWriter> ProfileWriter::create(const std::string& path,
                                             const profile_format::FileHeader& header) {
   UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
-  ProfileWriter writer(std::move(fd), path, header.ranks);
+  ProfileWriter writer(std::move(fd), path, "ends early, its complete blocks are usable",
+                       header.ranks);
   if (Status wrote = writer.write_all(encode(header)); !wrote) return std::move(wrote).error();
   return writer;
 }
 
-ProfileWriter::ProfileWriter(UniqueFd fd, std::string path, std::uint32_t ranks)
+Result<ProfileWriter> ProfileWriter::over(UniqueFd fd, const std::string& name,
+                                          const profile_format::FileHeader& header) {
+  ProfileWriter writer(std::move(fd), name, "cannot be written", header.ranks);
+  if (Status wrote = writer.write_all(encode(header)); !wrote) return std::move(wrote).error();
+  return writer;
+}
+
+ProfileWriter::ProfileWriter(UniqueFd fd, const std::string& name, const char* lost,
+                             std::uint32_t ranks)
     : fd_(std::move(fd)),
-      path_(std::move(path)),
+      failed_(fmt::format("profile '{}' {}", name, lost)),
       ranks_(ranks),
       compressor_(std::make_unique<Compressor>()) {}
 ProfileWriter::ProfileWriter(ProfileWriter&&) noexcept = default;
@@ -75,8 +86,8 @@ Status ProfileWriter::write_block(BlockHeader header, std::span<const std::uint8
       compressor_->context, out.data() + profile_format::kBlockHeaderSize,
       out.size() - profile_format::kBlockHeaderSize, raw.data(), raw.size(), kCompressionLevel);
   if (ZSTD_isError(stored)) {
-    return status_ = Error(fmt::format("profile '{}' cannot be compressed: {}", path_,
-                                       ZSTD_getErrorName(stored)));
+    return status_ = Error(
+               fmt::format("{}: it cannot be compressed: {}", failed_, ZSTD_getErrorName(stored)));
   }
   out.resize(profile_format::kBlockHeaderSize + stored);
   header.stored = static_cast<std::uint32_t>(stored);
@@ -95,8 +106,7 @@ Status ProfileWriter::write_all(std::span<const std::uint8_t> octets) {
     const ssize_t wrote = ::write(fd_.get(), octets.data(), octets.size());
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) {
-      return status_ = Error::from_errno(
-                 fmt::format("profile '{}' ends early, its complete blocks are usable", path_));
+      return status_ = Error::from_errno(failed_);
     }
     octets_ += static_cast<std::uint64_t>(wrote);
     octets = octets.subspan(static_cast<std::size_t>(wrote));
@@ -161,7 +171,10 @@ Status ProfileWriter::add_notes(std::span<const std::string> notes) {
 
 Status ProfileWriter::finish() {
   (void)flush();
-  return write_block({.type = static_cast<std::uint32_t>(BlockType::kEnd)}, {});
+  (void)write_block({.type = static_cast<std::uint32_t>(BlockType::kEnd)}, {});
+  if (status_) status_ = sync_fd(fd_.get(), failed_);
+  if (::close(fd_.release()) != 0 && status_) status_ = Error::from_errno(failed_);
+  return status_;
 }
 
 }  // namespace ondeloc

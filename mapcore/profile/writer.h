@@ -43,9 +43,13 @@ struct NodeShift {
 
 class ProfileWriter {
  public:
-  // Creates or replaces the file, as the calling user, mode 0644 less the umask.
+  // Creates or replaces the file, as the calling user, mode 0644 less the umask. What is written
+  // can be read at once and stays after an error: for recorders.
   static Result<ProfileWriter> create(const std::string& path,
                                       const profile_format::FileHeader& header);
+  // Into an open, empty file that `name` will be the name of (base/new_file.h).
+  static Result<ProfileWriter> over(UniqueFd fd, const std::string& name,
+                                    const profile_format::FileHeader& header);
   ProfileWriter(ProfileWriter&&) noexcept;
   ProfileWriter& operator=(ProfileWriter&&) noexcept;
   ~ProfileWriter();  // leaves the file without an end block unless finish() was called
@@ -58,14 +62,16 @@ class ProfileWriter {
   Status add_memory(std::span<const RankMemory> memory);
   Status add_nodes(std::span<const NodeShift> nodes);
   Status add_notes(std::span<const std::string> notes);  // cut at kMaxNote
-  Status finish();  // flush, end block, fsync is left to the kernel
+  // Flush, end block, fsync and close: a quota or a full disk is told here at the latest. Nothing
+  // may be added after it.
+  Status finish();
 
   bool ok() const { return status_.ok(); }
   std::uint64_t events() const { return events_; }  // written or waiting
   std::uint64_t octets() const { return octets_; }  // written to the file
 
  private:
-  ProfileWriter(UniqueFd fd, std::string path, std::uint32_t ranks);
+  ProfileWriter(UniqueFd fd, const std::string& name, const char* lost, std::uint32_t ranks);
   Status write_rows(profile_format::BlockType type, std::size_t width,
                     std::span<const std::uint64_t> values);
   Status write_block(profile_format::BlockHeader header, std::span<const std::uint8_t> raw);
@@ -73,7 +79,7 @@ class ProfileWriter {
 
   struct Compressor;
   UniqueFd fd_;
-  std::string path_;
+  std::string failed_;  // what errors begin with
   std::uint32_t ranks_ = 0;
   std::unique_ptr<Compressor> compressor_;
   std::vector<ProfileEvent> waiting_;

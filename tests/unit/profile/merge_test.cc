@@ -49,6 +49,49 @@ TEST_CASE("merged nodes share one time line by their system clocks, and it is wr
   CHECK(profile_matrix(*reader).total_bytes() == 15);
 }
 
+TEST_CASE("a merged profile merges as the recordings in it do") {
+  const TempDir dir;
+  const std::string a = node_file(dir, "a", 1'000'000, {{500, 0, 2, 7}});
+  const std::string b = node_file(dir, "b", 1'000'100, {{450, 2, 0, 5}});
+  const std::string c = node_file(dir, "c", 999'000, {{5000, 3, 0, 9}});
+  const std::string ab = dir.file("ab");
+  REQUIRE(merge_profiles({a, b}, ab).ok());
+  const auto twice = merge_profiles({ab, b}, dir.file("abb"));
+  REQUIRE(!twice.ok());
+  CHECK(twice.error().message().find("node 'b'") != std::string::npos);
+  const auto all = merge_profiles({c, ab}, dir.file("cab"));
+  REQUIRE(all.ok());
+  auto reader = ProfileReader::open(dir.file("cab"));
+  REQUIRE(reader.ok());
+  CHECK(reader->header().nodes == 3);
+  CHECK(reader->header().local_ranks == 6);
+  REQUIRE(reader->nodes().size() == 3);
+  CHECK(reader->nodes()[0].node == "c");
+  CHECK(reader->nodes()[1].node == "a");
+  CHECK(reader->nodes()[1].shift_ns == 1000);
+  CHECK(reader->nodes()[2].node == "b");
+  CHECK(reader->nodes()[2].shift_ns == 1100);
+  std::vector<std::uint64_t> times;
+  for (const ProfileEvent& e : all_events(*reader)) times.push_back(e.time_ns);
+  std::sort(times.begin(), times.end());
+  CHECK(times == std::vector<std::uint64_t>{1500, 1550, 5000});
+}
+
+TEST_CASE(
+    "clocks that no machine has are refused, times that reach the end of the clock stay there") {
+  const TempDir dir;
+  const std::string old = node_file(dir, "old", INT64_MIN, {{1, 0, 1, 2}});
+  const std::string now = node_file(dir, "now", INT64_MAX, {{1, 0, 1, 2}});
+  const auto apart = merge_profiles({old, now}, dir.file("o"));
+  REQUIRE(!apart.ok());
+  CHECK(apart.error().message().find("centuries") != std::string::npos);
+  const std::string late = node_file(dir, "late", 1'000, {{UINT64_MAX - 5, 2, 3, 4}});
+  const std::string first = node_file(dir, "first", 1, {{1, 0, 1, 2}});
+  REQUIRE(merge_profiles({first, late}, dir.file("o")).ok());
+  auto reader = ProfileReader::open(dir.file("o"));
+  CHECK(all_events(*reader).back().time_ns == UINT64_MAX - 1);
+}
+
 TEST_CASE("profiles that do not belong together are refused") {
   const TempDir dir;
   const std::vector<ProfileEvent> events{{1, 0, 1, 2}};

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Output that is whole or not there: a temporary file in the same folder, then rename. What stood
+// under the name before stays until commit(); a link is followed, its target replaced. What is no
+// regular file (/dev/stdout, a pipe) is written as it is. Errors: one sentence with the name.
+// Ownership: owns the temporary file and removes it unless it was committed. Thread safety: a
+// value, one thread. Programs that write should ignore SIGXFSZ, so that `ulimit -f` is an error
+// like a full disk.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "mapcore/base/result.h"
+#include "mapcore/base/unique_fd.h"
+
+namespace ondeloc {
+
+class NewFile {
+ public:
+  static Result<NewFile> create(const std::string& path);  // mode 0666 less the umask
+  NewFile(NewFile&&) noexcept = default;
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile();
+
+  int fd() const { return fd_.get(); }
+  UniqueFd duplicate() const;  // for who wants to own its descriptor
+  Status write(std::string_view octets);
+  Status commit();  // fsync, close and rename; once
+
+ private:
+  NewFile(std::string name, std::string target)
+      : name_(std::move(name)), target_(std::move(target)) {}
+  std::string name_;    // as the user said it
+  std::string target_;  // where links lead
+  std::string temporary_;
+  UniqueFd fd_;
+};
+
+Status write_new_file(const std::string& path, std::string_view octets);
+
+// True when both names lead to one existing file.
+bool same_file(const std::string& a, const std::string& b);
+
+// fsync where the file system knows it: the first that hears of a quota is often this.
+Status sync_fd(int fd, std::string_view what);
+
+}  // namespace ondeloc

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// No command loses what it was given or what stood where it writes.
+#include "tests/unit/apps/command.h"
+
+using namespace ondeloc;
+
+namespace {
+
+const char* const kLines = "time_us,src,dst,bytes\n0,0,1,10\n5,1,0,3\n2000000,2,3,7\n";
+
+std::string imported(const TempDir& dir) {
+  write_text(dir.file("e.csv"), kLines);
+  REQUIRE(run_command(dir, {"profile", "import", dir.file("e.csv"), "-o", dir.file("p")}).status ==
+          0);
+  return dir.file("p");
+}
+
+std::size_t files_in(const TempDir& dir) {
+  const std::filesystem::directory_iterator all(dir.file(""));
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+}  // namespace
+
+TEST_CASE("an output that is the input is refused, whatever it is called") {
+  const TempDir dir;
+  const std::string profile = imported(dir);
+  std::filesystem::create_symlink(profile, dir.file("link.svg"));
+  std::filesystem::create_hard_link(dir.file("e.csv"), dir.file("hard"));
+  const std::string before = read_text(profile);
+  const std::vector<std::vector<std::string>> commands{
+      {"import", dir.file("e.csv"), "-o", dir.file("e.csv")},
+      {"import", dir.file("e.csv"), "-o", dir.file("hard")},
+      {"export", profile, "-o", profile},
+      {"export", profile, "-f", "matrix", "-o", dir.file("./p")},
+      {"export", dir.file("link.svg"), "-o", profile},
+      {"map", profile, "-t", "numa:2 core:2 pu:1", "-o", dir.file("link.svg")},
+      {"heatmap", profile, "-o", dir.file("link.svg")},
+      {"timeline", profile, "-o", dir.file("link.svg")}};
+  for (std::vector<std::string> words : commands) {
+    CAPTURE(words[0], words.back());
+    words.insert(words.begin(), "profile");
+    const Ran ran = run_command(dir, words);
+    CHECK(ran.status == 1);
+    CHECK(ran.told() == 1);
+    CHECK(read_text(profile) == before);
+    CHECK(read_text(dir.file("e.csv")) == kLines);
+  }
+}
+
+TEST_CASE("a disk that fills up is one sentence, and the former output stays") {
+  const TempDir dir;
+  const std::string profile = imported(dir);
+  const std::string csv = npb_file("is.A.32", "events.csv");
+  REQUIRE(run_command(dir, {"profile", "import", csv, "-o", dir.file("is")}).status == 0);
+  const std::vector<std::vector<std::string>> commands{
+      {"profile", "import", csv, "-o", dir.file("old.svg")},
+      {"profile", "export", dir.file("is"), "-o", dir.file("old.svg")},
+      {"profile", "export", dir.file("is"), "-f", "matrix", "-o", dir.file("old.svg")},
+      {"profile", "map", dir.file("is"), "-t", "numa:4 core:8 pu:1", "-f", "json", "-o",
+       dir.file("old.svg")},
+      {"map", "-m", npb_file("is.A.32", "bytes.mat"), "-t", "numa:4 core:8 pu:1", "-f", "json",
+       "-o", dir.file("old.svg")},
+      {"profile", "heatmap", dir.file("is"), "-o", dir.file("old.svg")},
+      {"profile", "timeline", dir.file("is"), "-o", dir.file("old.svg")}};
+  for (const auto& words : commands) {
+    CAPTURE(words[0], words[1]);
+    write_text(dir.file("old.svg"), "precious");
+    const std::size_t files = files_in(dir);
+    const Ran ran = run_command(dir, words, 1000);
+    CHECK(ran.status == 1);
+    CHECK(ran.told() == 1);
+    CHECK(ran.err.find("old.svg") != std::string::npos);
+    CHECK(ran.err.find("File too large") != std::string::npos);
+    CHECK(read_text(dir.file("old.svg")) == "precious");
+    CHECK(files_in(dir) == files);
+  }
+  const Ran full = run_command(dir, {"profile", "export", profile, "-o", "/dev/full"});
+  CHECK(full.status == 1);
+  CHECK(full.err.find("No space left on device") != std::string::npos);
+}
+
+TEST_CASE("links keep leading where they led, modes stay, a file that may not be written is kept") {
+  const TempDir dir;
+  const std::string profile = imported(dir);
+  write_text(dir.file("target"), "old");
+  std::filesystem::permissions(dir.file("target"), std::filesystem::perms(0640));
+  std::filesystem::create_symlink(dir.file("target"), dir.file("link"));
+  CHECK(run_command(dir, {"profile", "export", profile, "-o", dir.file("link")}).status == 0);
+  CHECK(std::filesystem::is_symlink(dir.file("link")));
+  CHECK(read_text(dir.file("target")) == kLines);
+  CHECK(std::filesystem::status(dir.file("target")).permissions() == std::filesystem::perms(0640));
+  const Ran out = run_command(dir, {"profile", "export", profile, "-o", "/dev/stdout"});
+  CHECK(out.status == 0);
+  CHECK(out.out == kLines);
+}
+
+TEST_CASE("merging: one file under two names is refused, and so is an input as the output") {
+  const TempDir dir;
+  const std::string profile = imported(dir), before = read_text(profile);
+  const Ran twice =
+      run_command(dir, {"profile", "merge", profile, dir.file("./p"), "-o", dir.file("out")});
+  CHECK(twice.status == 1);
+  CHECK(twice.err.find("are the same file") != std::string::npos);
+  std::filesystem::copy_file(profile, dir.file("q"));
+  const Ran onto =
+      run_command(dir, {"profile", "merge", profile, dir.file("q"), "-o", dir.file("./p")});
+  CHECK(onto.status == 1);
+  CHECK(onto.err.find("is an input") != std::string::npos);
+  CHECK(read_text(profile) == before);
+}
