@@ -23,7 +23,7 @@ namespace ondeloc {
 struct ListenerCounts {
   std::uint64_t passed = 0;
   std::uint64_t dropped = 0;   // the channel was full or its reader gone
-  std::uint64_t rejected = 0;  // no record, or not from where it says
+  std::uint64_t rejected = 0;  // not a whole record, or not of the type that its code says
 };
 
 // From user_init on, when slurmstepd's PMIx server is up. `channel_fd`: write end of a non-blocking

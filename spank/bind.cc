@@ -35,11 +35,18 @@ bool takes_token(const Step& step) {
   return read(step.token.read.get(), &byte, 1) == 1;
 }
 
+// Later releases of Slurm (seen: 24.11) have flags behind the signal; zero is none.
+template <class... Flags>
+void kill_with(int (*kill_step)(std::uint32_t, std::uint32_t, std::uint16_t, Flags...),
+               const Step& step) {
+  if (kill_step != nullptr) kill_step(step.job_id, step.step_id, SIGKILL, Flags{}...);
+}
+
 // The plugin does not link libslurm: slurmstepd has the function.
 void end_step(const Step& step) {
-  using Kill = int (*)(std::uint32_t job, std::uint32_t step, std::uint16_t signal);
-  const auto kill_step = reinterpret_cast<Kill>(dlsym(RTLD_DEFAULT, "slurm_kill_job_step"));
-  if (kill_step != nullptr) kill_step(step.job_id, step.step_id, SIGKILL);
+  kill_with(
+      reinterpret_cast<decltype(&slurm_kill_job_step)>(dlsym(RTLD_DEFAULT, "slurm_kill_job_step")),
+      step);
 }
 
 }  // namespace

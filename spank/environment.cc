@@ -55,7 +55,9 @@ bool holds(std::string_view list, std::string_view path) {
 Status set_preload(spank_t spank, const std::string& rank_lib) {
   if (rank_lib.find_first_of(" :") != std::string::npos)
     return Error(rank_lib + ": a path with a blank or a colon cannot be preloaded");
-  const std::string users = job_env(spank, kPreload, kLongestPreload).value_or("");
+  const auto found = job_env_whole(spank, kPreload, kLongestPreload);
+  if (!found) return found.error();
+  const std::string users = found->value_or("");
   if (holds(users, rank_lib)) return {};
   return set(spank, kPreload, users.empty() ? rank_lib : users + ":" + rank_lib, true);
 }
@@ -63,13 +65,15 @@ Status set_preload(spank_t spank, const std::string& rank_lib) {
 }  // namespace
 
 Status set_environment(spank_t spank, const Step& step) {
+  // First what can fail for a user's reason: nothing may be changed then.
+  if (step.watch) {
+    if (Status good = set_preload(spank, step.rank_lib); !good) return good;
+    if (Status good = set(spank, ONDELOC_ENV_STEP, step_words(step), true); !good) return good;
+  }
   // Open MPI 4 binds by itself in MPI_Init when its mask is the whole node, PSM2 at first use.
   if (Status good = set(spank, "OMPI_MCA_hwloc_base_binding_policy", "none", false); !good)
     return good;
-  if (Status good = set(spank, "HFI_NO_CPUAFFINITY", "1", false); !good) return good;
-  if (!step.watch) return {};
-  if (Status good = set(spank, ONDELOC_ENV_STEP, step_words(step), true); !good) return good;
-  return set_preload(spank, step.rank_lib);
+  return set(spank, "HFI_NO_CPUAFFINITY", "1", false);
 }
 
 void drop_preload(spank_t spank, const Step& step) {

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/items.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 namespace ondeloc {
 
-std::optional<std::string> job_env(spank_t spank, const char* name, std::size_t most) {
+Result<std::optional<std::string>> job_env_whole(spank_t spank, const char* name,
+                                                 std::size_t most) {
   std::string value(most + 1, '\0');
-  if (spank_getenv(spank, name, value.data(), static_cast<int>(value.size())) != ESPANK_SUCCESS)
-    return std::nullopt;
+  const spank_err_t result =
+      spank_getenv(spank, name, value.data(), static_cast<int>(value.size()));
+  if (result == ESPANK_NOSPACE)
+    return Error(fmt::format("{} is longer than {} characters", name, most));
+  if (result != ESPANK_SUCCESS) return std::optional<std::string>();
   value.resize(std::strlen(value.c_str()));
-  return value;
+  return std::optional(std::move(value));
+}
+
+std::optional<std::string> job_env(spank_t spank, const char* name, std::size_t most) {
+  auto value = job_env_whole(spank, name, most);
+  return value ? *std::move(value) : std::nullopt;
 }
 
 std::optional<std::uint32_t> job_env_number(spank_t spank, const char* name) {

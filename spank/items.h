@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "mapcore/base/result.h"
 #include "mapcore/base/text.h"
 
 #include "spank/slurm_spank.h"
@@ -21,8 +22,10 @@ std::optional<T> item(spank_t spank, spank_item_t which, Key... key) {
   return value;
 }
 
-// A variable of the job (in the task: of the task), nothing when it is unset or longer than `most`.
+// A variable of the job (in the task: of the task), nothing when it is unset. `job_env` takes one
+// that is longer than `most` for unset; `job_env_whole` tells.
 std::optional<std::string> job_env(spank_t spank, const char* name, std::size_t most = 4096);
+Result<std::optional<std::string>> job_env_whole(spank_t spank, const char* name, std::size_t most);
 std::optional<std::uint32_t> job_env_number(spank_t spank, const char* name);
 
 }  // namespace ondeloc

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "mapcore/segment/channel_layout.h"
@@ -122,6 +123,8 @@ Status read_options(spank_t spank, Arguments arguments, Step& step) {
   auto options = parse_options(step.text);
   if (!options) return std::move(options).error();
   step.options = std::move(*options);
+  // Of the events too, which slurmstepd passes on.
+  step.options.interval_ms = std::max(step.options.interval_ms, step.site.min_interval_ms);
   step.bind = step.options.mode == Mode::kStatic;
   step.watch = step.options.mode == Mode::kOnline || step.options.mode == Mode::kProfile ||
                (step.bind && !step.options.report.empty());

@@ -112,18 +112,25 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                 std::move(plan->initial), &place.whole,           ranks};
 }
 
-Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
-                                   const Traffic& traffic) {
+Result<TimedMapping> timed_mapping(const Layout& layout, const Traffic& traffic,
+                                   const Compute& compute) {
   const MapRequest request{layout.machine,  layout.slots, traffic,     layout.model,
                            layout.previous, {},           layout.whole};
   const auto begin = std::chrono::steady_clock::now();
-  auto mapping = compute_mapping(spec, request);
+  auto mapping = compute(request);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (!mapping) return std::move(mapping).error();
   TimedMapping result{*std::move(mapping), {}, 0, took.count()};
   result.cost = evaluate(layout.model, layout.slots, traffic, result.mapping);
   result.migrations = count_migrations(layout.slots, layout.previous, result.mapping);
   return result;
+}
+
+Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
+                                   const Traffic& traffic) {
+  return timed_mapping(layout, traffic, [&spec](const MapRequest& request) {
+    return compute_mapping(spec, request);
+  });
 }
 
 void add_output_options(CLI::App& command, OutputOptions& options) {

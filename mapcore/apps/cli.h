@@ -71,6 +71,9 @@ struct TimedMapping {
   int migrations = 0;  // from `previous`, 0 without one
   double seconds = 0;  // computing took
 };
+using Compute = std::function<Result<Mapping>(const MapRequest&)>;
+Result<TimedMapping> timed_mapping(const Layout& layout, const Traffic& traffic,
+                                   const Compute& compute);
 Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
                                    const Traffic& traffic);
 

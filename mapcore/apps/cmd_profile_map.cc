@@ -2,8 +2,6 @@
 // ondeloc profile map: the static mapping of a recorded run.
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "mapcore/apps/cmd_profile.h"
 #include "mapcore/map/deloc.h"
 
@@ -37,26 +35,15 @@ Result<std::vector<PairGroup>> groups_of(ProfileSource& source, ProfileMapOption
   return groups;
 }
 
-Result<TimedMapping> map_groups(const AlgorithmSpec& spec, const Layout& layout,
-                                const Traffic& traffic, std::span<const PairGroup> groups) {
-  const MapRequest request{layout.machine, layout.slots, traffic, layout.model, layout.previous};
-  const auto begin = std::chrono::steady_clock::now();
-  auto mapping = map_deloc_groups(request, groups, spec.argument);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (!mapping) return std::move(mapping).error();
-  TimedMapping result{*std::move(mapping), {}, 0, took.count()};
-  result.cost = evaluate(layout.model, layout.slots, traffic, result.mapping);
-  result.migrations = count_migrations(layout.slots, layout.previous, result.mapping);
-  return result;
-}
-
 Result<TimedMapping> compute(ProfileSource& source, ProfileMapOptions& options,
                              const Layout& layout, const Traffic& traffic) {
   const AlgorithmSpec spec = split_algorithm(options.algorithm);
   if (spec.name != "deloc") return run_algorithm(options.algorithm, layout, traffic);
   const auto groups = groups_of(source, options, traffic);
   if (!groups) return groups.error();
-  return map_groups(spec, layout, traffic, *groups);
+  return timed_mapping(layout, traffic, [&](const MapRequest& request) {
+    return map_deloc_groups(request, *groups, spec.argument);
+  });
 }
 
 Result<std::string> run_map(ProfileMapOptions& options) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,8 +107,18 @@ void say(int fd, const std::vector<std::string>& lines) {
   if (fd >= 0 && !text.empty() && write(fd, text.data(), text.size()) < 0) return;
 }
 
+// Slurm hands on the user's limit; a pidfd per rank, and with profile some descriptors per thread,
+// need more than the usual one on large nodes.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int run_online(const Arguments& arguments) {
   ignore_job_signals();
+  raise_descriptor_limit();
   prctl(PR_SET_NAME, "ondeloc-mapper");
   const int say_fd = arguments.number("say", -1);
   auto options = parse_options(arguments.text("options"));

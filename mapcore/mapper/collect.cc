@@ -55,6 +55,14 @@ void add_attach_note(const Ranks& ranks, std::vector<std::string>& notes) {
   }
 }
 
+void add_limit_note(const Ranks& ranks, std::vector<std::string>& notes) {
+  const auto lost = std::count_if(ranks.all().begin(), ranks.all().end(),
+                                  [](const RankState& state) { return state.no_descriptor; });
+  if (lost > 0)
+    notes.push_back(fmt::format(
+        "{} ranks were not followed: the limit of open files (ulimit -Hn) is too low", lost));
+}
+
 void add_ranks(const MapperState& state, Report& report) {
   for (int i = 0; i < state.ranks.count(); ++i) {
     const RankState& rank = state.ranks.all()[static_cast<std::size_t>(i)];
@@ -123,6 +131,7 @@ void collect_report(const MapperState& state, Report& report) {
   add_matrix(state, report);
   add_attach_note(state.ranks, report.notes);
   add_rank_notes(state.ranks, report.notes);
+  add_limit_note(state.ranks, report.notes);
   if (state.placement != nullptr) {
     const auto& notes = state.placement->notes();
     report.notes.insert(report.notes.end(), notes.begin(), notes.end());

@@ -34,6 +34,16 @@ void Counters::add_row_event(const SegmentView& view, const RowRecord& row) {
   }
 }
 
+ondeloc_cell Counters::sum_of(int from) const {
+  ondeloc_cell sum{};
+  for (int j = 0; j <= ranks_; ++j) {
+    if (j == from) continue;
+    sum.bytes += now_[index(from, j)].bytes;
+    sum.messages += now_[index(from, j)].messages;
+  }
+  return sum;
+}
+
 CounterDelta Counters::take_delta() {
   CounterDelta delta;
   delta.matrix.ranks = ranks_;

@@ -35,6 +35,8 @@ class Counters {
 
   const ondeloc_cell& total(int from, int to) const { return now_[index(from, to)]; }
   const ondeloc_cell& total_off_node(int from) const { return now_[index(from, ranks_)]; }
+  // What rank `from` sent to all others, off the node included.
+  ondeloc_cell sum_of(int from) const;
   int ranks() const { return ranks_; }
 
  private:

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <linux/perf_event.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -65,14 +64,6 @@ std::string why(int code) {
                      policy ? trim_blanks(*policy) : "unknown");
 }
 
-// Some descriptors per thread of every rank: more than the usual soft limit on large nodes.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 // The first kind that the kernel counts for this process; errno says why there is none.
 std::optional<CounterKind> first_of(const std::vector<CounterKind>& kinds, pid_t process) {
   for (const CounterKind& kind : kinds) {
@@ -107,7 +98,6 @@ bool MemoryCounters::choose(pid_t process) {
     why_not_ = why(errno);
     return false;
   }
-  raise_descriptor_limit();
   access_kinds_->push_back(*accesses);
   if (const auto more = first_of(set_.more_accesses, process)) access_kinds_->push_back(*more);
   dram_kind_ = first_of(set_.dram, process);

@@ -117,11 +117,14 @@ void Placement::note_failures(WorldRank rank, const BindResult& result) {
   }
 }
 
-void Placement::move(LocalRank rank, RankState& state, const CpuSet& to) {
+bool Placement::move(LocalRank rank, RankState& state, const CpuSet& to) {
   const auto i = static_cast<std::size_t>(rank.value);
-  note_failures(state.world, move_process(state.process, bound_[i], to));
-  bound_[i] = to;
-  newcomer_[i] = false;
+  const BindResult result = move_process(state.process, bound_[i], to);
+  note_failures(state.world, result);
+  const bool bound = result.moved > 0 || result.failed == 0;
+  if (bound) bound_[i] = to;
+  newcomer_[i] = !bound;
+  return bound;
 }
 
 void Placement::bind_newcomers(Ranks& ranks) {
@@ -190,7 +193,7 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
       newcomer_[at] = !state.done();  // its slot is another rank's now: bound when it attaches
       continue;
     }
-    move(LocalRank(i), state, to.pus);
+    if (!move(LocalRank(i), state, to.pus)) continue;
     result.moved.emplace_back(i);
     if (from.node == to.node) continue;
     ++result.migrations;

@@ -53,7 +53,8 @@ class Placement {
   bool follow_cpuset(const Machine& machine, Ranks& ranks);
 
  private:
-  void move(LocalRank rank, RankState& state, const CpuSet& to);
+  // False when no thread could be bound; tried again at the next look.
+  bool move(LocalRank rank, RankState& state, const CpuSet& to);
   void move_memory(const RankState& state, NodeIndex from, NodeIndex to);
   void note_failures(WorldRank rank, const struct BindResult& result);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/mapper/ranks.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "mapcore/binding/proc.h"
 
@@ -13,6 +15,12 @@ namespace {
 
 UniqueFd open_pidfd(pid_t pid) {
   return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0U)));
+}
+
+// After a failure: whether it came of this, as /proc cannot be read then either.
+bool out_of_descriptors() {
+  const UniqueFd probe(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return !probe.valid() && (errno == EMFILE || errno == ENFILE);
 }
 
 bool is_mine(pid_t pid) {
@@ -31,6 +39,7 @@ void take_task(RankState& state, const ondeloc_slot& slot) {
   const auto stat = read_process_stat(slot.task_pid);
   const bool same = stat && (slot.task_start == 0 || stat->start == slot.task_start);
   if (slot.task_pid <= 1 || !state.task_fd.valid() || !same || !is_mine(slot.task_pid)) {
+    state.no_descriptor = out_of_descriptors();
     state.task_fd.reset();
     state.ended = true;
   }
@@ -40,10 +49,15 @@ void take_task(RankState& state, const ondeloc_slot& slot) {
 
 bool Ranks::claim(RankState& state, pid_t pid) {
   if (pid <= 1 || state.attached() || !state.ready) return false;
-  UniqueFd fd = open_pidfd(pid);
-  if (!fd.valid() || !is_mine(pid) || !descends_from(pid, state.task)) return false;
+  const bool held = pid == state.task && state.task_fd.valid();
+  UniqueFd fd = held ? UniqueFd() : open_pidfd(pid);
+  if (!(held || fd.valid()) || !is_mine(pid) || !descends_from(pid, state.task)) {
+    state.no_descriptor = state.no_descriptor || out_of_descriptors();
+    return false;
+  }
   state.process = pid;
-  state.process_fd = std::move(fd);
+  state.process_fd = held ? std::move(state.task_fd) : std::move(fd);
+  state.task_fd.reset();
   return true;
 }
 

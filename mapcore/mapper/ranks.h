@@ -24,14 +24,15 @@ namespace ondeloc {
 struct RankState {
   WorldRank world{-1};
   pid_t task = 0;
-  UniqueFd task_fd;         // pidfd
-  CpuSet initial;           // mask as Slurm set it
-  pid_t process = 0;        // the MPI process, 0 before it attaches
-  UniqueFd process_fd;      // pidfd
-  bool ready = false;       // the task part of the slot is there
-  bool detached = false;    // MPI_Finalize was called
-  bool ended = false;       // process, or task that never attached, is gone
-  std::uint32_t notes = 0;  // ONDELOC_NOTE_*
+  UniqueFd task_fd;            // pidfd
+  CpuSet initial;              // mask as Slurm set it
+  pid_t process = 0;           // the MPI process, 0 before it attaches
+  UniqueFd process_fd;         // pidfd
+  bool ready = false;          // the task part of the slot is there
+  bool detached = false;       // MPI_Finalize was called
+  bool ended = false;          // process, or task that never attached, is gone
+  bool no_descriptor = false;  // there, but the mapper may not open more files to follow it
+  std::uint32_t notes = 0;     // ONDELOC_NOTE_*
   std::string library;
   bool attached() const { return process != 0; }
   bool done() const { return detached || ended; }

@@ -41,6 +41,7 @@ class Mapper {
         channel_(config.channel_fd),
         ranks_(view_.local_ranks()),
         counters_(view_.local_ranks()),
+        told_(static_cast<std::size_t>(view_.local_ranks())),
         interval_(std::max(config.options.interval_ms, config.min_interval_ms),
                   std::max({config.options.max_interval_ms, config.options.interval_ms,
                             config.min_interval_ms}),
@@ -101,8 +102,11 @@ class Mapper {
     } else if (const auto* row = std::get_if<RowRecord>(&record)) {
       ++events_.row;
       counters_.add_row_event(view_, *row);
-    } else if (std::holds_alternative<ondeloc_record_detach>(record)) {
+    } else if (const auto* detach = std::get_if<ondeloc_record_detach>(&record)) {
       ++events_.detach;
+      const int local = view_.local_of_world(head.world_rank);
+      if (local >= 0)
+        told_[static_cast<std::size_t>(local)] = detach->local.messages + detach->off_node.messages;
       ranks_.detach(view_, world);
     } else if (const auto* end = std::get_if<ondeloc_record_end>(&record)) {
       events_.dropped = end->dropped;
@@ -190,9 +194,23 @@ class Mapper {
     while (channel_.open() && missing() && Clock::now() < deadline) wait(deadline);
   }
 
+  // What a rank said at its end that it had sent is what came in, or the report says what is
+  // missing.
+  void note_missing_counts() {
+    std::uint64_t missing = 0;
+    for (int i = 0; i < counters_.ranks(); ++i) {
+      const std::uint64_t told = told_[static_cast<std::size_t>(i)];
+      missing += told - std::min(told, counters_.sum_of(i).messages);
+    }
+    if (missing == 0) return;
+    report_.notes.push_back(fmt::format(
+        "{} messages are missing in the matrix: the events that told of them were lost", missing));
+  }
+
   std::vector<std::string> finish() {
     await_detach_events();
     if (config_.read_rows) counters_.read_rows(view_);
+    note_missing_counts();
     report_.events = events_;
     report_.wall_ms = 1000 * seconds_between(started_, Clock::now());
     rusage usage{};
@@ -228,6 +246,7 @@ class Mapper {
   Channel channel_;
   Ranks ranks_;
   Counters counters_;
+  std::vector<std::uint64_t> told_;  // messages, by DETACH
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;
   std::unique_ptr<Turn> turn_;

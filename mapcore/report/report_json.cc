@@ -143,23 +143,62 @@ Status write_all(int fd, std::string_view text) {
   return {};
 }
 
+// A file without a name until it is whole, where the file system has such (O_TMPFILE): a writer
+// that is killed leaves nothing behind. Else one with a temporary name.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path) : path_(path), name_(path + ".XXXXXX") {}
+  ~NewFile() {
+    if (named_) unlink(name_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  bool open() {
+    const auto slash = path_.rfind('/');
+    const std::string folder = slash == path_.npos ? "." : path_.substr(0, slash + 1);
+    fd_.reset(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    return fd_.valid() || open_named();
+  }
+  int descriptor() const { return fd_.get(); }
+  // The file of that name, if there is one, is there until this one is.
+  bool take_place() {
+    if (!named_ && !give_name()) return false;
+    if (close(fd_.release()) != 0 || rename(name_.c_str(), path_.c_str()) != 0) return false;
+    named_ = false;
+    return true;
+  }
+
+ private:
+  bool open_named() {
+    fd_.reset(mkostemp(name_.data(), O_CLOEXEC));
+    named_ = fd_.valid();
+    const mode_t mask = umask(0);
+    umask(mask);
+    return named_ && fchmod(fd_.get(), 0666 & ~mask) == 0;
+  }
+  bool give_name() {
+    const std::string link = fmt::format("/proc/self/fd/{}", fd_.get());
+    name_ = fmt::format("{}.{}", path_, getpid());
+    named_ = linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    return named_;
+  }
+
+  std::string path_, name_;
+  UniqueFd fd_;
+  bool named_ = false;
+};
+
 }  // namespace
 
 Status write_file(const std::string& path, std::string_view text) {
   const std::string where = fmt::format("file '{}'", shorten(path));
-  std::string temporary = path + ".XXXXXX";
-  UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd.valid()) return Error::from_errno(where);
-  const mode_t mask = umask(0);
-  umask(mask);
-  Status done = write_all(fd.get(), text);
-  if (done && (fchmod(fd.get(), 0666 & ~mask) != 0 || close(fd.release()) != 0 ||
-               rename(temporary.c_str(), path.c_str()) != 0)) {
-    done = Error::from_errno("rename");
-  }
-  if (done) return {};
-  unlink(temporary.c_str());
-  return std::move(done).error().within(where);
+  NewFile file(path);
+  if (!file.open()) return Error::from_errno(where);
+  if (Status done = write_all(file.descriptor(), text); !done)
+    return std::move(done).error().within(where);
+  if (!file.take_place()) return Error::from_errno(where);
+  return {};
 }
 
 }  // namespace ondeloc

@@ -3,9 +3,11 @@
 // masks are looked at from outside.
 #include "mapcore/mapper/run.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/proc.h"
 #include "mapcore/report/report_json.h"
+#include "mapcore/segment/event_record.h"
 #include "mapcore/segment/segment_create.h"
 #include "tests/unit/catch.h"
 
@@ -164,6 +167,55 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
   CHECK(remap["remote_share_before"] >= 0.9);
   CHECK(remap["remote_share_after"] <= 0.1);
   CHECK(remap["moved"].size() >= 2);
+}
+
+TEST_CASE("counts that a rank told at its end and that never came are noted") {
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+  int channel[2];
+  REQUIRE(pipe2(channel, O_NONBLOCK | O_CLOEXEC) == 0);
+  ondeloc_record_detach detach{};
+  detach.head = {
+      ONDELOC_RECORD_MAGIC, ONDELOC_RECORD_VERSION, ONDELOC_RECORD_DETACH, sizeof(detach), 1, 7};
+  detach.local.messages = 1'000'000;
+  REQUIRE(write(channel[1], &detach, sizeof(detach)) == sizeof(detach));
+  std::thread other([&] {
+    usleep(100'000);
+    *step.partner_bit = -1;
+    close(channel[1]);
+  });
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  config.channel_fd = channel[0];
+  (void)run_mapper(config);
+  other.join();
+  close(channel[0]);
+  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  const std::string notes = report["notes"].dump();
+  CHECK(notes.find("messages are missing in the matrix") != notes.npos);
+}
+
+TEST_CASE("no file descriptor left for a rank is told, and is not a rank that ended") {
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const UniqueFd lowest(dup(0));
+  // Room for what the mapper opens to read, and for two of the four ranks.
+  const rlimit tight{static_cast<rlim_t>(lowest.get()) + 4, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &tight) == 0);
+  std::thread other([&] {
+    usleep(300'000);
+    *step.partner_bit = -1;
+    usleep(100'000);
+    setrlimit(RLIMIT_NOFILE, &before);
+  });
+  (void)run_mapper(config);
+  other.join();
+  setrlimit(RLIMIT_NOFILE, &before);
+  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  const std::string notes = report["notes"].dump();
+  CHECK(notes.find("the limit of open files") != notes.npos);
 }
 
 TEST_CASE("a rank that dies, and a slot that lies, end the mapper without a word") {
