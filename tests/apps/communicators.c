@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "counts.h"
+#include "one_more.h"
 
 static int rank, size;
 static MPI_Group world;
@@ -86,6 +87,7 @@ int main(int argc, char** argv) {
     cart(round);
     if (size > 1 && inter) between(round);
   }
+  send_one_more();
   MPI_Group_free(&world);
   counts_end();
   MPI_Finalize();

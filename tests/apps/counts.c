@@ -39,3 +39,5 @@ void counts_end(void) {
 }
 
 int counts_dry(void) { return getenv("COUNT_DRY") != NULL; }
+
+int counts_persistent(void) { return getenv("COUNT_NO_PERSISTENT") == NULL; }

@@ -19,5 +19,9 @@ module counts
       import :: c_int
       integer(c_int) :: dry
     end function
+    function counts_persistent() bind(C) result(persistent)
+      import :: c_int
+      integer(c_int) :: persistent
+    end function
   end interface
 end module

@@ -25,6 +25,7 @@ program fortran_f08
       call MPI_Isend(matrix, 1, row, to, 1, MPI_COMM_WORLD, requests(2))
       call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
       call counts_add(to, int(8 * round, c_long_long))
+      if (counts_persistent() == 0) cycle
       call MPI_Recv_init(column, 20, MPI_DOUBLE_PRECISION, from, 2, MPI_COMM_WORLD, requests(1))
       call MPI_Ssend_init(matrix, 20, MPI_DOUBLE_PRECISION, to, 2, MPI_COMM_WORLD, requests(2))
       do i = 1, 3

@@ -11,6 +11,7 @@ from mpi4py import MPI
 world = MPI.COMM_WORLD
 rank, size = world.Get_rank(), world.Get_size()
 dry = "COUNT_DRY" in os.environ
+persistent = "COUNT_NO_PERSISTENT" not in os.environ
 skip = rank == 0 and "COUNT_SKIP_ONE" in os.environ
 sent = {}
 
@@ -33,12 +34,17 @@ def exchange(comm, to, source, world_to, turn):
     assert comm.recv(source=source, tag=2)["turn"] == turn
     request.wait()
     count(world_to, len(MPI.pickle.dumps(thing)))
+    if persistent:
+        start_persistent(comm, to, source, world_to, outgoing, incoming)
+
+
+def start_persistent(comm, to, source, world_to, outgoing, incoming):
     send = comm.Send_init(outgoing, to, 3)
     receive = comm.Recv_init(incoming, source, 3)
     for _ in range(3):
         MPI.Prequest.Startall([receive, send])
         MPI.Request.Waitall([receive, send])
-        count(world_to, 100 + turn)
+        count(world_to, len(outgoing))
     send.Free()
     receive.Free()
 

@@ -21,6 +21,13 @@ class Transport(counting.Counting):
                 self.assertEqual(shm["events"]["row"], 0)
                 self.assert_by_pmix(pmix)
 
+    def test_one_message_more_is_seen_by_both(self):
+        """So that the comparison above can fail."""
+        before = counting.of_report(self.run_counted("send_modes", transport="shm", name="before"))
+        for transport in "shm", "pmix":
+            more = self.run_counted("send_modes", transport=transport, env={"COUNT_ONE_MORE": "1"}, name=transport)
+            self.assertEqual(counting.minus(counting.of_report(more), before), {(0, 1): (1, 1)})
+
     def test_auto_falls_back_where_descriptors_are_closed(self):
         wrapper = (f"{harness.APPS}/close_fds",)
         report = self.run_counted("send_modes", wrapper=wrapper)
