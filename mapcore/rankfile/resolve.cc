@@ -94,8 +94,11 @@ Result<CpuSet> resolve_slots(const RankfileEntry& entry, const Machine& machine,
           fmt::format("line {}: rank {}", entry.line, entry.rank.value));
     }
   }
-  const CpuSet outside = pus - usable;
-  if (!pus.intersects(usable)) {
+  // A hardware thread that the step has not got is left out; a whole core is not.
+  CpuSet outside;
+  for (const Object& core : places.cores)
+    if (core.pus.intersects(pus) && !core.pus.intersects(usable)) outside |= core.pus;
+  if (!outside.empty()) {
     return Error(fmt::format("line {}: rank {} would run on CPUs {}, outside the step's CPUs {}",
                              entry.line, entry.rank.value, outside.to_list(), usable.to_list()));
   }

@@ -4,6 +4,7 @@
 The private Slurm's topology= is two NUMA nodes of one core each: core 0 is CPU 0, core 1 is CPU 1.
 """
 import os
+import time
 
 import harness
 
@@ -17,9 +18,9 @@ def rankfile(*cores, host="localhost"):
 
 
 class Static(harness.Case):
-    def bind(self, text, options="", ranks=2, command=("sh", "-c", SHOW)):
+    def bind(self, text, options="", ranks=2, command=("sh", "-c", SHOW), timeout=120):
         self.write("ranks.txt", text)
-        return self.srun(f"-n{ranks}", *command, ondeloc="static:ranks.txt" + options)
+        return self.srun(f"-n{ranks}", *command, ondeloc="static:ranks.txt" + options, timeout=timeout)
 
     def assert_bound(self, result, *cpus):
         self.assert_ran(result)
@@ -60,6 +61,26 @@ class Static(harness.Case):
         self.assert_ran(result)
         self.assertNotIn("LD_PRELOAD", result.stdout)
         self.assertNotIn("ONDELOC_STEP", result.stdout)
+
+    def test_cores_that_the_step_has_only_some_of(self):
+        """Not narrowed in silence: core 1 is the other step's."""
+        self.write("ranks.txt", rankfile("0-1"))
+        step = f"srun --exact -n1 --ondeloc=static:ranks.txt sh -c 'sleep 0.5; {SHOW}'"
+        result = self.run_user("salloc", "--quiet", "-n2", "sh", "-c", f"{step} & {step} & wait")
+        self.assertEqual(result.stdout, "")
+        for there, missing in (0, 1), (1, 0):
+            self.assertIn(f"rank 0 would run on CPUs {missing}, outside the step's CPUs {there}", result.stderr)
+
+    def test_ranks_in_mpi_init_do_not_hang(self):
+        """They wait for each other in MPI_Init when the file turns out bad."""
+        start = time.monotonic()
+        self.assert_ran(self.bind(rankfile(0, 1, 0, 1), ranks=4, command=("python3", "-c", MPI_SHOW)))
+        good = time.monotonic() - start
+        for text in rankfile(0, 1, 0, 7), rankfile(0, 1, 0):
+            result = self.bind(text, ranks=4, command=("python3", "-c", MPI_SHOW), timeout=10 * good)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertEqual(result.stdout, "")
+            self.assertEqual(result.stderr.count("ondeloc:"), 1, result.stderr)
 
     WRONG = {
         "rank outside the step": (rankfile(0, 1, 0), "there is no rank 2: the step has 2 ranks"),

@@ -63,6 +63,7 @@ TEST_CASE("numbers may count inside the step") {
 TEST_CASE("outside the step is an error, a missing thread is not") {
   CHECK(pus_of("0", "8-15").find("outside the step's CPUs 8-15") != std::string::npos);
   CHECK(pus_of("4", "9-15") == "9");
+  CHECK(pus_of("3-5", "8-15").find("CPUs 6-7, outside the step's CPUs 8-15") != std::string::npos);
   CHECK(pus_of("9").find("core 9 does not exist") != std::string::npos);
   CHECK(pus_of("2:0").find("package 2 does not exist") != std::string::npos);
 }
