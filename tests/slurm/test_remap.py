@@ -14,12 +14,32 @@ THREAD = re.compile(r"partners: rank (\d+) at (\S+) thread (\d+) may run on CPUs
 FIRST = re.compile(r"partners: rank (\d+) half (\d) first on CPUs (\S+) last on CPUs (\S+)")
 
 
+class Point:
+    """What one rank printed at one time: bytes sent so far in this half, and where each of its threads may run."""
+
+    def __init__(self, time, sent):
+        self.time, self.sent, self.cpus = time, sent, {}
+
+    def place(self):
+        """The CPU that every thread is bound to; None where they differ."""
+        places = set(self.cpus.values())
+        return places.pop() if len(places) == 1 else None
+
+
 class Rank:
-    """What one rank printed of one half: (bytes so far, CPUs of all its threads), in order."""
+    """What one rank printed of one half, in order."""
 
     def __init__(self):
         self.peer = None
         self.points = []
+
+    def place_at(self, time):
+        """As it said last."""
+        return [point for point in self.points if point.time <= time][-1].place()
+
+    def changes(self):
+        """(time of the last look before, time of the first look after) of every change of place."""
+        return [(a.time, b.time) for a, b in zip(self.points, self.points[1:]) if a.place() != b.place()]
 
 
 def read_half(output, half):
@@ -31,9 +51,9 @@ def read_half(output, half):
             current[rank] = int(match[3]) == half
             if current[rank]:
                 ranks[rank].peer = int(match[4])
-                ranks[rank].points.append((int(match[5]), set()))
+                ranks[rank].points.append(Point(float(match[2]), int(match[5])))
         elif (match := THREAD.match(line)) and current.get(int(match[1])):
-            ranks[int(match[1])].points[-1][1].add(match[4])
+            ranks[int(match[1])].points[-1].cpus[match[3]] = match[4]
     return ranks
 
 
@@ -42,15 +62,27 @@ def at_ends(output, half):
     return {int(m[1]): (m[3], m[4]) for m in FIRST.finditer(output) if int(m[2]) == half}
 
 
-def remote_share(ranks, place):
-    """Of the bytes that ranks sent while all their threads stood where `place` ({rank: CPUs}) says: what left the node."""
+def before_and_after(ranks):
+    """Two windows of time: until somebody was seen to move, and from then to the end."""
+    changes = [change for rank in ranks.values() for change in rank.changes()]
+    if not changes:
+        raise AssertionError("nobody was seen to move")
+    start = max(rank.points[0].time for rank in ranks.values())
+    end = min(rank.points[-1].time for rank in ranks.values())
+    return (start, min(last for last, _ in changes)), (min(first for _, first in changes), end)
+
+
+def remote_share(ranks, window):
+    """Of the bytes that all ranks sent in the window: what left a NUMA node, by the places that both ends were seen at."""
     sent = remote = 0
-    for number, rank in ranks.items():
-        for (before, cpus_before), (after, cpus_after) in zip(rank.points, rank.points[1:]):
-            if cpus_before == cpus_after == {place[number]}:
-                sent += after - before
-                remote += (after - before) * (place[number] != place[rank.peer])
-    return remote / sent if sent else None
+    for rank in ranks.values():
+        for a, b in zip(rank.points, rank.points[1:]):
+            if window[0] <= a.time and b.time <= window[1]:
+                sent += b.sent - a.sent
+                remote += (b.sent - a.sent) * (a.place() != ranks[rank.peer].place_at(a.time))
+    if sent == 0:
+        raise AssertionError(f"nothing was sent in {window}")
+    return remote / sent
 
 
 class Remap(harness.Case):
@@ -63,17 +95,20 @@ class Remap(harness.Case):
         old = {0: "0", 1: "0", 2: "1", 3: "1"}
         self.assertEqual({rank: cpus[0] for rank, cpus in start.items()}, old)
         self.assertEqual({rank: cpus[0] for rank, cpus in end.items()}, old, "moved without a reason")
+        ranks = read_half(result.stdout, 2)
+        before, after = before_and_after(ranks)
+        self.assertGreaterEqual(remote_share(ranks, before), 0.9)
+        self.assertLessEqual(remote_share(ranks, after), 0.1)
         new = {rank: cpus[1] for rank, cpus in end.items()}
         self.assertEqual(new[0], new[2])
         self.assertEqual(new[1], new[3])
         self.assertNotEqual(new[0], new[1])
         moved = sorted(rank for rank in range(4) if old[rank] != new[rank])
         self.assertEqual(len(moved), 2)
-        ranks = read_half(result.stdout, 2)
-        self.assertGreaterEqual(remote_share(ranks, old), 0.9)
-        self.assertLessEqual(remote_share({rank: ranks[rank] for rank in moved}, new), 0.1)
-        for number in moved:
-            self.assertEqual(ranks[number].points[-1][1], {new[number]}, "a thread stayed behind")
+        for number, rank in ranks.items():
+            for point, place in (rank.points[0], old), (rank.points[-1], new):
+                self.assertGreater(len(point.cpus), 1, "a rank without a second thread shows nothing")
+                self.assertEqual(set(point.cpus.values()), {place[number]}, "a thread has another binding")
         self.check_report(self.report("r.json"), moved, new)
 
     def check_report(self, report, moved, new):
@@ -105,6 +140,30 @@ class Remap(harness.Case):
 
     def test_pmix_events(self):
         self.check("pmix")
+
+
+class Wrapped(harness.Case):
+    """A script that stays the parent of the MPI process, as wrappers without exec do."""
+
+    def test_the_mpi_process_is_moved_not_the_shell(self):
+        # In the background: while it waits, the shell is where Slurm put it, or where somebody moved it.
+        script = self.write("wrap.sh", "#!/bin/sh\n\"$@\" &\npid=$!\nwait $pid || exit 1\n"
+                            "cpus=$(grep Cpus_allowed_list /proc/$$/status | cut -f2)\n"
+                            "echo wrapper: rank $SLURM_PROCID shell $$ on CPUs $cpus started $pid\n")
+        result = self.srun("-n4", "--cpu-bind=map_cpu:0,1,0,1", script, f"{harness.APPS}/partners", "-s", "1",
+                           ondeloc="online,interval=100ms,max-interval=200ms,decide=always,report=r.json")
+        self.assert_ran(result)
+        shells = {int(m[1]): m for m in re.finditer(r"wrapper: rank (\d) shell (\d+) on CPUs (\S+) started (\d+)",
+                                                    result.stdout)}
+        slurms = {rank: str(rank % 2) for rank in range(4)}
+        self.assertEqual({rank: m[3] for rank, m in shells.items()}, slurms)
+        ranks = {rank["rank"]: rank for rank in self.report("r.json")["ranks"]}
+        self.assertEqual({rank: str(line["pid"]) for rank, line in ranks.items()},
+                         {rank: m[4] for rank, m in shells.items()})
+        ends = {rank: cpus[1] for rank, cpus in at_ends(result.stdout, 1).items()}
+        self.assertNotEqual(ends, slurms, "no MPI process was moved")
+        self.assertEqual(ends[0], ends[1])
+        self.assertEqual(ends[2], ends[3])
 
 
 if __name__ == "__main__":
