@@ -84,11 +84,16 @@ class Parser {
     return {};
   }
 
-  // The list may hold blanks around its separators: words up to the next "rank" belong to it.
+  // The list may hold blanks around its separators; a word that no separator joins to it begins
+  // something else, and is reported with its own line if it is nothing.
   Status parse_slots(RankfileEntry& entry) {
     std::string list;
     const std::size_t first = at_;
-    for (; at_ < words_.size() && words_[at_].text != "rank"; ++at_) list += words_[at_].text;
+    for (; at_ < words_.size() && words_[at_].text != "rank"; ++at_) {
+      if (!list.empty() && !is_separator(list.back()) && !is_separator(words_[at_].text.front()))
+        break;
+      list += words_[at_].text;
+    }
     for (const std::string_view piece : split(list, ';')) {
       auto item = parse_item(piece);
       if (!item) {
@@ -101,6 +106,8 @@ class Parser {
     }
     return {};
   }
+
+  static bool is_separator(char c) { return std::string_view(",;:-").find(c) != std::string::npos; }
 
   static Error bad_item(std::string_view item) {
     return Error(

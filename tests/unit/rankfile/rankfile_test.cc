@@ -76,6 +76,11 @@ TEST_CASE("what is wrong is said with its line") {
   CHECK(error_of("rank 0=a slot=") ==
         "rankfile 't': line 1: the entry ends before a slot list such as 0:1 or 0-3");
   CHECK(error_of("rank 0=a\nslot=1-").find("line 2: rank 0: slot '1-'") != std::string::npos);
+  CHECK(error_of("rank 0=a slot=0\nnonsense") ==
+        "rankfile 't': line 2: 'nonsense' where an entry like 'rank 0=host slot=0:1' should stand");
+  CHECK(error_of("rank 0=a slot=0\n1 rank 1=a slot=1").find("line 2: '1'") != std::string::npos);
+  CHECK(error_of("rank 0=a slot=0\nrank 1=a slot=x").find("line 2: rank 1: slot 'x'") !=
+        std::string::npos);
   CHECK(error_of("rank 0=\"a\" slot=1").find("has no place in a rankfile") != std::string::npos);
   CHECK(error_of("/* never").find("the comment does not end") != std::string::npos);
   CHECK(error_of("rank 99999999999=a slot=0").find("a rank number") != std::string::npos);
