@@ -58,9 +58,8 @@ Rank attach(int fd) {
   const Rank rank = attach(fd);
   rank.slot(local).owner_pid = getpid();
   rank.slot(local).rank_state = ONDELOC_RANK_ATTACHED;
-  while (*partner_bit >= 0) {
-    const int bit = *partner_bit;
-    ondeloc_cell& cell = rank.cell(local, local ^ (bit > 0 ? bit : 1));
+  for (int bit; (bit = *partner_bit) >= 0;) {
+    ondeloc_cell& cell = rank.cell(local, local ^ bit);
     cell.bytes = cell.bytes + 20'000'000;  // enough for the model to see a gain
     cell.messages = cell.messages + 1;
     usleep(5000);
@@ -131,6 +130,7 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
   Step step(std::vector<CpuSet>(kRanks, both));
   const std::string pattern = temporary_report();
   std::vector<std::string> masks_then;
+  const Rank rows = attach(step.segment.get());
   std::thread other([&] {
     const auto together = [&](int a, int b) {
       return *get_affinity(step.pids[static_cast<std::size_t>(a)]) ==
@@ -141,11 +141,18 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
            ++i)
         usleep(5000);
     };
+    // Each rank has to have sent to its partner: under load a child may start late.
+    const auto wait_until_all_sent = [&](int bit) {
+      for (int local = 0; local < kRanks; ++local) {
+        for (int i = 0; i < 4000 && rows.cell(local, local ^ bit).messages == 0; ++i) usleep(5000);
+      }
+    };
+    wait_until_all_sent(1);
     wait_for(0, 1);
     masks_then.push_back(together(0, 1) ? "phase 1 together" : "phase 1 apart");
     *step.partner_bit = 2;
     wait_for(0, 2);
-    usleep(200'000);  // ranks 1 and 3 send to their new partner too
+    wait_until_all_sent(2);
     masks_then.push_back(together(0, 2) ? "phase 2 together" : "phase 2 apart");
     *step.partner_bit = -1;
   });
