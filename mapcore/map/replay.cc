@@ -90,11 +90,13 @@ class Loop {
     input.cost_new = ledger_.cost_to_count(step.candidate.total, cost_of(place_.start, traffic),
                                            input.migration_seconds);
     input.threshold = options_.threshold;
-    if (options_.always ? mapping != mapping_ : !phase_.is_fleeting() && worth_remapping(input)) {
-      remap(std::move(mapping), step);
-    } else if (!options_.always && mapping_ != place_.start &&
-               ledger_.should_go_back(migration_to(place_.start))) {
+    // The way back comes first: what was lost already is certain, what is to be gained is not.
+    if (!options_.always && mapping_ != place_.start &&
+        ledger_.should_go_back(migration_to(place_.start))) {
       remap(place_.start, step);
+    } else if (options_.always ? mapping != mapping_
+                               : !phase_.is_fleeting() && worth_remapping(input)) {
+      remap(std::move(mapping), step);
     }
   }
 

@@ -46,18 +46,20 @@ std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const Counte
   }
   if (options_.decide == Decide::kAlways)
     return placement_.changes(*wanted) ? std::optional(*std::move(wanted)) : std::nullopt;
+  // The way back comes first: what was lost already is certain, what is to be gained is not.
+  const double way_back = migration_to(start_);
+  if (placement_.changes(start_) && ledger_.should_go_back(way_back)) {
+    ledger_.add_migration(way_back);
+    return start_;
+  }
   const double migration = migration_to(*wanted);
   const Cost then = evaluate(model_, plan.slots, traffic, *wanted, delta.off_node);
   const double cost_new = ledger_.cost_to_count(then.total, cost_start, migration);
   const DecisionInput input{cost_now, cost_new, seconds, horizon, migration, options_.threshold};
-  if (placement_.changes(*wanted) && !phase_.is_fleeting() && worth_remapping(input)) {
-    ledger_.add_migration(migration);
-    return *std::move(wanted);
-  }
-  const double way_back = migration_to(start_);
-  if (!placement_.changes(start_) || !ledger_.should_go_back(way_back)) return std::nullopt;
-  ledger_.add_migration(way_back);
-  return start_;
+  if (!placement_.changes(*wanted) || phase_.is_fleeting() || !worth_remapping(input))
+    return std::nullopt;
+  ledger_.add_migration(migration);
+  return *std::move(wanted);
 }
 
 ReportInterval Turn::look(const CounterDelta& delta, const Traffic& traffic) const {

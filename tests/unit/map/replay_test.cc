@@ -112,22 +112,53 @@ TEST_CASE("recorded programs: at most 1 % and one migration above the best stati
   }
 }
 
-TEST_CASE(
-    "series that no one can foresee: at most 4 %, one move and the way back above the start") {
-  for (unsigned seed = 1; seed <= 24; ++seed) {
+namespace {
+
+// The most that was lost against the start mapping from one look to the next.
+double worst_look(const Case& c, const Replay& replay, const Mapping& start) {
+  double worst = 0, lost = 0;
+  for (std::size_t t = 0; t < c.series.size(); ++t) {
+    lost +=
+        replay.steps[t].now.total - evaluate(c.model, c.slots, Traffic(c.series[t]), start).total;
+    worst = std::max(worst, lost);
+    if (replay.steps[t].looked) lost = 0;
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("no series costs more than the start, 1 %, four moves and what one look loses") {
+  for (unsigned seed = 1; seed <= 60; ++seed) {
     std::mt19937 random(seed);
     const double bytes = std::array{3e6, 3e7, 3e8}[seed % 3];
     const int length = std::array{1, 2, 3, 5, 7}[seed % 5];
     std::vector<CommMatrix> pool{partners(16, 1, bytes), partners(16, 8, bytes)};
     for (int i = 0; seed % 2 == 0 && i < 40; ++i) pool.push_back(random_matrix(16, bytes, random));
-    const Case c(seed % 4 == 0 ? 2 : 4, phases(pool, length, 40, random));
+    const Case c(std::array{2, 4, 8}[seed % 3], phases(pool, length, 120, random));
     for (const char* name : {"packed", "scatter", "random:1"}) {
-      const Replay replay = c.replay(c.fixed(name));
+      const Mapping start = c.fixed(name);
+      const Replay replay = c.replay(start);
       INFO("seed " << seed << " from " << name << ": " << replay.cost << " + " << replay.migration
                    << " against " << replay.start_cost);
-      CHECK(replay.cost + replay.migration <= 1.04 * replay.start_cost + 2 * c.one_migration());
+      CHECK(replay.cost + replay.migration <=
+            1.01 * replay.start_cost + 4 * c.one_migration() + worst_look(c, replay, start));
     }
   }
+}
+
+// Why there is no bound of a few percent for every series: the first interval tells nothing about
+// the second, so what is decided after it is wrong for one of these two. A node has room for one
+// pair only, so near the best of one pattern is far from the start's cost of the other.
+TEST_CASE("two series that begin alike: staying is wrong for one, moving for the other") {
+  const CommMatrix pairs = partners(16, 8, 1e9), neighbours = partners(16, 1, 1e9);
+  const Case same(8, {pairs, pairs}), other(8, {pairs, neighbours});
+  const Mapping start = same.fixed("packed"), best = same.fixed("scatter");
+  const double move = same.one_migration();
+  CHECK(same.cost(start, 1) > 1.01 * same.cost(best, 1) + move);
+  CHECK(other.cost(start, 0) * 1.02 <
+        other.cost(start, 0) - other.cost(start, 1) + other.cost(best, 1));
+  CHECK(same.replay(start).steps[0].remapped == other.replay(start).steps[0].remapped);
 }
 
 TEST_CASE("phases that differ: better than every static mapping, migrations included") {
