@@ -43,18 +43,18 @@ Target tree_target(const MapRequest& request, std::span<const double> strength) 
 
 }  // namespace
 
-Part coordinated::locality_start(const MapRequest& request, const RankGraph& ranks,
+Part coordinated::locality_start(const MapRequest& request, RankGraph& ranks,
                                  const Levels& levels) {
   const Target target = tree_target(request, ranks.strength);
   Search search(ranks.view, target);
-  const Part coarse = coarse_solution(ranks.skeleton, target, levels, GrowBy::kRanks, false);
+  const Part coarse = coarse_solution(ranks.skeleton(), target, levels, GrowBy::kRanks, false);
   search.offer(coarse.empty() ? packed_start(ranks.view, target) : coarse);
   return search.best();
 }
 
 Result<Mapping> map_locality(const MapRequest& request, std::string_view) {
-  const RankGraph ranks(request);
-  const Levels levels = levels_of(ranks.skeleton, Target::from(request, ranks.strength));
+  RankGraph ranks(request);
+  const Levels levels = levels_of(ranks.skeleton(), Target::from(request, ranks.strength));
   return place_on_slots(request, locality_start(request, ranks, levels));
 }
 

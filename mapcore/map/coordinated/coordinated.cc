@@ -6,20 +6,24 @@
 // scatter, random, balance, locality's and multilevel's growth, ondeloc, so that the result is
 // never worse than any of them. Steps:
 //
+//   0. what costs no more than a lower bound of all partitions (valuation.h) is kept at once;
 //   1. every start is valued; if the present mapping is a local optimum, no start is better and a
 //      fresh solution on the coarsened graph is not better either, it is kept: the usual interval;
-//   2. the best starts and a multilevel solution are refined, each also on the smoothed cost;
-//   3. the best is perturbed and refined again while counted work lasts (about the work that a
-//      general partitioner needs for the same graph);
+//   2. the best start or the blocks that merging gives, and a multilevel solution are refined, on
+//      the smoothed cost too;
+//   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank, while
+//      counted work lasts and brings something;
 //   4. groups are named and ranks moved back so that as many as possible stay where they are.
 //
 // No randomness but fixed seeds, no clock, comparisons with a relative tolerance only: the same
 // request, or the same scaled by a power of two, gives the same mapping.
 #include <algorithm>
+#include <optional>
 
 #include "mapcore/map/algorithms.h"
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/search.h"
+#include "mapcore/map/coordinated/valuation.h"
 
 namespace ondeloc {
 namespace {
@@ -40,67 +44,86 @@ Part nodes_of(const MapRequest& request) {
 
 class Solver {
  public:
-  Solver(const MapRequest& request, const RankGraph& ranks, const Target& target,
-         const Part& previous)
+  Solver(const MapRequest& request, RankGraph& ranks, const Target& target, const Part& previous)
       : request_(request),
         ranks_(ranks),
         graph_(ranks.view),
         target_(target),
-        previous_(previous),
-        search_(graph_, target) {}
+        previous_(previous) {}
 
   Part run() {
-    value_starts();
-    const Levels levels = levels_of(ranks_.skeleton, target_);
-    if (graph_.vertices <= kAllStarts) consider(locality_start(request_, ranks_, levels));
-    const Part coarse = coarse_solution(ranks_.skeleton, target_, levels, GrowBy::kBytes, true);
+    const double least = least_cost(graph_, target_);
     if (!previous_.empty()) {
-      if (needs_no_change(coarse)) return previous_;
-      search_.offer(previous_);
+      now_ = value_of(graph_, target_, previous_, scratch_);
+      if (!is_less(least, now_.cost)) return previous_;
     }
-    search_.offer(coarse);
-    // A start far behind what is there does not catch up on large graphs.
-    if (graph_.vertices <= kSmall || start_value_.cost < kWithinReach * search_.value().cost)
-      search_.offer(start_);
-    search_.cycle(ranks_.skeleton);
-    search_.polish();
-    if (previous_.empty()) return search_.best();
-    if (!is_less(search_.value().cost, now_.cost)) return previous_;
-    return search_.stay_put(previous_);
+    value_starts(least);
+    if (!is_start_optimal(least)) {
+      const Levels levels = levels_of(ranks_.skeleton(), target_);
+      if (graph_.vertices <= kAllStarts) consider(locality_start(request_, ranks_, levels));
+      if (!previous_.empty() && needs_no_change(levels)) return previous_;
+      solve(levels);
+    } else {
+      search().adopt(start_);
+    }
+    if (previous_.empty()) return search().best();
+    if (!is_less(search().value().cost, now_.cost)) return previous_;
+    return search().stay_put(previous_);
   }
 
  private:
   void consider(Part part) {
-    if (part == previous_) return;
-    const Value value = search_.value_of(part);
+    if (part.empty() || part == previous_) return;
+    const Value value = value_of(graph_, target_, part, scratch_);
     if (!start_.empty() && !is_better(value, start_value_)) return;
     start_value_ = value;
     start_ = std::move(part);
   }
 
-  void value_starts() {
+  void value_starts(double least) {
     consider(packed_start(graph_, target_));
-    if (graph_.vertices > kAllStarts) return;
+    if (graph_.vertices > kAllStarts || is_start_optimal(least)) return;
     consider(scatter_start(graph_, target_));
     consider(random_start(graph_, target_));
     consider(balance_start(graph_, target_));
     consider(ondeloc_start(graph_, target_, previous_));
   }
 
-  bool needs_no_change(const Part& coarse) {
-    const Value coarse_value = coarse.empty() ? Value{} : search_.value_of(coarse);
-    now_ = search_.value_of(previous_);
+  bool is_start_optimal(double least) const {
+    return !start_.empty() && !is_less(least, start_value_.cost);
+  }
+
+  Search& search() {
+    if (!search_) search_.emplace(graph_, target_);
+    return *search_;
+  }
+
+  bool needs_no_change(const Levels& levels) {
     if (!start_.empty() && is_better(start_value_, now_)) return false;
-    if (!coarse.empty() && is_better(coarse_value, now_)) return false;
-    return search_.is_local_optimum();
+    const Part coarse = coarse_solution(ranks_.skeleton(), target_, levels, GrowBy::kBytes, false);
+    if (!coarse.empty() && is_better(value_of(graph_, target_, coarse, scratch_), now_))
+      return false;
+    return search().is_local_optimum(previous_);
+  }
+
+  void solve(const Levels& levels) {
+    if (!previous_.empty()) search().offer(previous_);
+    consider(block_start(ranks_.skeleton(), target_));
+    search().offer(coarse_solution(ranks_.skeleton(), target_, levels, GrowBy::kBytes, true));
+    // A start far behind what is there does not catch up on large graphs.
+    if (graph_.vertices <= kSmall || start_value_.cost < kWithinReach * search().value().cost)
+      search().offer(start_);
+    search().cycle(ranks_.skeleton());
+    search().polish();
   }
 
   const MapRequest& request_;
-  const RankGraph& ranks_;
+  RankGraph& ranks_;
   const Graph& graph_;
   const Target& target_;
   const Part& previous_;
-  Search search_;
+  std::optional<Search> search_;
+  Scratch scratch_;
   Value now_;  // of the present mapping
   Part start_;
   Value start_value_;
@@ -109,7 +132,7 @@ class Solver {
 }  // namespace
 
 Result<Mapping> map_coordinated(const MapRequest& request, std::string_view) {
-  const RankGraph ranks(request);
+  RankGraph ranks(request);
   const Graph& graph = ranks.view;
   const Target target = Target::from(request, ranks.strength);
   const Part previous = nodes_of(request);

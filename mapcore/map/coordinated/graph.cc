@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/map/coordinated/graph.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -16,7 +17,17 @@ bool is_uniform(const std::vector<double>& square, std::size_t n) {
   return true;
 }
 
+constexpr double kHeavy = 4;  // of the median
+
 }  // namespace
+
+double heavy_strength(std::span<const double> strength) {
+  if (strength.empty()) return 0;
+  std::vector<double> sorted(strength.begin(), strength.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return kHeavy * *middle;
+}
 
 Target Target::from(const MapRequest& request, std::span<const double> strength) {
   const CostModel& model = request.model;
@@ -27,6 +38,7 @@ Target Target::from(const MapRequest& request, std::span<const double> strength)
   const double unit = all > 0 ? std::exp2(-std::ilogb(all)) : 1;
   Target target;
   target.nodes = model.nodes;
+  target.unit = unit;
   target.capacity.assign(n, 0);
   for (const Slot& slot : request.slots)
     ++target.capacity[static_cast<std::size_t>(slot.node.value)];
@@ -39,6 +51,10 @@ Target Target::from(const MapRequest& request, std::span<const double> strength)
   }
   target.uniform_penalty = n < 2 || is_uniform(model.penalty, n);
   target.mean_load = unit * all;
+  // Loads M_k per_byte_k with the sum of M given: least where M_k ~ 1 / per_byte_k^2.
+  double sum = 0;
+  for (const double per_byte : target.per_byte) sum += (unit / per_byte) * (unit / per_byte);
+  target.least_squares = 1 / sum;
   return target;
 }
 

@@ -3,6 +3,7 @@
 // and the NUMA nodes that receive them. Thread safety: values and views.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -19,23 +20,31 @@ struct Graph {
   std::span<const Traffic::Edge> edges;
   std::span<const double> strength;  // all bytes of the vertex, those inside a group included
   std::span<const int> size;         // ranks in the vertex
+  // Few vertices that talk far more than the others (PME ranks, masters) are heavier than this.
+  double heavy = std::numeric_limits<double>::infinity();
 
+  bool is_heavy(int vertex) const { return strength[static_cast<std::size_t>(vertex)] > heavy; }
   std::span<const Traffic::Edge> row(int vertex) const {
     const auto i = static_cast<std::size_t>(vertex);
     return edges.subspan(begin[i], begin[i + 1] - begin[i]);
   }
 };
 
+// What Graph::heavy is for these strengths: a multiple of their median.
+double heavy_strength(std::span<const double> strength);
+
 // The cost model with every factor that the inner loops need, in units where the whole traffic is
 // about 1, so that squares neither overflow nor vanish. The unit is a power of two: scaling the
 // matrix by a power of two changes no comparison.
 struct Target {
   int nodes = 0;
+  double unit = 1;                    // a power of two: bytes * unit is at most about 1
   std::vector<int> capacity;          // slots per node
   std::vector<double> per_byte;       // unit / B_k
   std::vector<double> link_per_byte;  // unit / X_kl, row-major
   std::vector<double> penalty;        // unit (d_kl / d_local - 1) / sum B, row-major
   bool uniform_penalty = true;        // one value off the diagonal
+  double least_squares = 0;           // sum of squared loads at least, over mean_load squared
   double mean_load = 0;               // lower bound of the congestion: sum M / sum B, in units
   static Target from(const MapRequest& request, std::span<const double> strength);
 };

@@ -2,6 +2,7 @@
 #include "mapcore/map/coordinated/multilevel.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace ondeloc::coordinated {
@@ -75,6 +76,7 @@ CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<con
     coarse.size.push_back(graph.size[v] + (o != v ? graph.size[o] : 0));
     coarse.strength.push_back(graph.strength[v] + (o != v ? graph.strength[o] : 0));
   }
+  coarse.heavy = heavy_strength(coarse.strength);
   return coarse;
 }
 
@@ -187,6 +189,22 @@ Part grow_start(const Graph& graph, const Target& target, GrowBy by) {
   Growth growth(graph, target, by);
   if (!growth.run()) return {};
   return growth.take();
+}
+
+Part block_start(const Graph& graph, const Target& target) {
+  const int smallest = *std::min_element(target.capacity.begin(), target.capacity.end());
+  const MatchLimits limits{smallest, std::numeric_limits<double>::infinity()};
+  Part part(static_cast<std::size_t>(graph.vertices));
+  std::iota(part.begin(), part.end(), 0);
+  CoarseGraph coarse;
+  for (Graph finer = graph; finer.vertices > target.nodes;) {
+    CoarseGraph next = coarsen(finer, limits, {});
+    if (next.size.size() == coarse.size.size() || next.size.size() == part.size()) return {};
+    for (int& group : part) group = next.group_of[static_cast<std::size_t>(group)];
+    coarse = std::move(next);
+    finer = coarse.view();
+  }
+  return part;
 }
 
 Part project(const CoarseGraph& coarse, std::span<const int> coarse_part) {

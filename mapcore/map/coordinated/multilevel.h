@@ -20,7 +20,10 @@ struct CoarseGraph {
   std::vector<double> strength;
   std::vector<int> size;
   std::vector<int> group_of;
-  Graph view() const { return {static_cast<int>(size.size()), begin, edges, strength, size}; }
+  double heavy = 0;
+  Graph view() const {
+    return {static_cast<int>(size.size()), begin, edges, strength, size, heavy};
+  }
 };
 
 struct MatchLimits {
@@ -47,6 +50,10 @@ enum class GrowBy { kBytes, kRanks };
 // until it has its share or is full (B. Hendrickson and R. Leland, SC 1995). Empty where sizes do
 // not fit.
 Part grow_start(const Graph& graph, const Target& target, GrowBy by);
+
+// Groups merged pairwise until there is one for each node: the blocks of regular programs. Empty
+// where that does not come out even.
+Part block_start(const Graph& graph, const Target& target);
 
 Part project(const CoarseGraph& coarse, std::span<const int> coarse_part);
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "mapcore/map/coordinated/bounds.h"
 #include "mapcore/map/coordinated/state.h"
 
 namespace ondeloc::coordinated {
@@ -24,8 +25,9 @@ class Refiner {
   // True when no single move or swap makes the value better. Stops at the first that does.
   bool is_local_optimum();
 
-  // Perturbs and descends again and again, keeping the best, until the work is used up.
-  void iterate(std::uint64_t seed);
+  // Perturbs and descends again and again, keeping the best, until the work is used up, or
+  // `patience` of it since something better was found.
+  void iterate(std::uint64_t seed, std::int64_t patience);
 
   // One unit is about one candidate looked at.
   void allow(std::int64_t work) { work_ = work; }
@@ -37,32 +39,45 @@ class Refiner {
     int second = -1;
     int to = -1;
   };
+  struct Step {
+    int first, second, from;  // second < 0: a move
+  };
   Choice best_of(int vertex);
-  bool is_worth_a_look(int from, int to, const double* bytes) const;
-  double least_back(int to, int from);
+  const SwapTerms& terms_of(int from, int to);
+  void forget_all();
   void forget(int a, int b);
   void swap(int first, int second);
+  void move(int vertex, int to);
+  int next_waiting(int from) const;
   bool settle(int first);  // from what is waiting only
   void mark(int vertex);   // it and its neighbours may have found something better
   void consider_move(int vertex, int to, Choice& best);
   void consider_swaps(int vertex, int to, Choice& best);
+  void consider_swap(int vertex, int other, int to, Choice& best);
+  bool has_partners(int vertex, int to, double least, double limit);
   void spread_edges(int vertex);
-  bool is_plateau(double least_cost, double locality, double squares, const Choice& best) const;
+  void gather_edges(int vertex);
   void apply(int vertex, const Choice& choice);
   void kick(std::uint64_t& random);
+  void go_back();
   bool fits(int first, int second, int to) const;
+  std::size_t pair(int k, int l) const {
+    return static_cast<std::size_t>(k) * static_cast<std::size_t>(state_.nodes()) +
+           static_cast<std::size_t>(l);
+  }
 
   State& state_;
   std::int64_t work_ = 0;
-  // Bytes between the vertex in hand and every other, once a candidate needs it.
-  std::vector<double> edge_;
-  bool has_edges_ = false;
-  std::vector<int> best_part_;
-  // [to][from]: the least locality_change() over the vertices of `to` if one went to `from`; one
+  std::vector<double> edge_;      // bytes between the vertex in hand and every other
+  std::vector<int> targets_;      // nodes where it may find a partner
+  std::vector<SwapTerms> terms_;  // [from][to], as of the epoch that each tells
+  std::vector<float> bounds_;     // of the candidates, by place
+  // [to][from]: the least change of locality over the vertices of `to` if one went to `from`; one
   // look at it rules most nodes out for a vertex. Not a number where it has to be found again.
-  std::vector<double> least_back_;
+  std::vector<LeastChange> least_back_;
   std::vector<double> least_edge_;  // of a vertex that talks to all others, else 0
   std::vector<char> waiting_;  // vertices whose neighbourhood changed since they were looked at
+  std::vector<Step> steps_;    // what was done since the best that iterate() knows
   bool selective_;             // large graphs: only nodes that a vertex talks to, or relief
 };
 

@@ -131,7 +131,9 @@ bool bring_home(State& state, std::span<const int> previous, int vertex) {
     return true;
   }
   const double penalty =
-      2 * state.target().penalty[static_cast<std::size_t>(here * state.nodes() + home)];
+      2 * state.target()
+              .penalty[static_cast<std::size_t>(here) * static_cast<std::size_t>(state.nodes()) +
+                       static_cast<std::size_t>(home)];
   for (const int other : state.members(home)) {
     if (previous[static_cast<std::size_t>(other)] == home) continue;
     const double edge = edge_between(state.graph(), vertex, other);

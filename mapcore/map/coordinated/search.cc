@@ -11,14 +11,23 @@ namespace {
 constexpr std::uint64_t kSeed = 5;  // found on tests/data/npb
 constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;
 constexpr std::int64_t kCoarseWork = 2000;
-constexpr std::size_t kDense = 64;  // edges of a rank
-constexpr double kHeavy = 1.01;     // over the mean edge: rounding makes no edge heavy
-constexpr double kSmoothing = 3;    // over the mean load: found on tests/data/npb and made inputs
+constexpr std::int64_t kCycleWork = 30;  // for a vertex
+constexpr int kSmall = 64;               // ranks
+constexpr std::size_t kDense = 64;       // edges of a rank
+constexpr double kHeavy = 1.01;          // over the mean edge: rounding makes no edge heavy
+constexpr double kSmoothing = 3;  // over the mean load: found on tests/data/npb and made inputs
 
-std::int64_t work_for(const Graph& graph) {
+// About what a general partitioner needs. Where distances differ there are many more partitions
+// that are not the same but for names.
+std::int64_t work_for(const Graph& graph, const Target& target) {
   const auto pairs = static_cast<std::int64_t>(graph.edges.size() / 2);
-  return std::min<std::int64_t>(4000 + 25 * pairs, 100 * static_cast<std::int64_t>(graph.vertices));
+  const std::int64_t work =
+      std::min<std::int64_t>(4000 + 25 * pairs, 30 * static_cast<std::int64_t>(graph.vertices));
+  return target.uniform_penalty ? work : work * std::max(4, target.nodes * target.nodes) / 4;
 }
+
+// Of the work that is allowed, how much without success ends a search.
+constexpr std::int64_t patience_for(std::int64_t work) { return 3 * work / 10; }
 
 }  // namespace
 
@@ -31,17 +40,24 @@ RankGraph::RankGraph(const MapRequest& request)
     strength.push_back(traffic.strength(i) +
                        (at < request.off_node.size() ? request.off_node[at] : 0));
   }
-  view = {traffic.ranks(), traffic.row_begins(), traffic.all_edges(), strength, size};
-  skeleton = view;
-  if (view.edges.size() > kDense * size.size()) keep_heavy_edges(traffic);
+  view = {traffic.ranks(),         traffic.row_begins(), traffic.all_edges(), strength, size,
+          heavy_strength(strength)};
 }
 
-void RankGraph::keep_heavy_edges(const Traffic& traffic) {
+const Graph& RankGraph::skeleton() {
+  if (skeleton_.vertices > 0) return skeleton_;
+  skeleton_ = view;
+  if (view.edges.size() > kDense * size.size()) keep_heavy_edges();
+  return skeleton_;
+}
+
+void RankGraph::keep_heavy_edges() {
   std::vector<double> mean;
   mean.reserve(size.size());
   for (int i = 0; i < view.vertices; ++i) {
-    const auto degree = static_cast<double>(view.row(i).size());
-    mean.push_back(degree > 0 ? kHeavy * traffic.strength(i) / degree : 0);
+    double bytes = 0;
+    for (const Traffic::Edge& edge : view.row(i)) bytes += edge.bytes;
+    mean.push_back(bytes > 0 ? kHeavy * bytes / static_cast<double>(view.row(i).size()) : 0);
   }
   begin_.reserve(size.size() + 1);
   begin_.push_back(0);
@@ -52,25 +68,29 @@ void RankGraph::keep_heavy_edges(const Traffic& traffic) {
     }
     begin_.push_back(edges_.size());
   }
-  skeleton.begin = begin_;
-  skeleton.edges = edges_;
+  skeleton_.begin = begin_;
+  skeleton_.edges = edges_;
 }
 
 Search::Search(const Graph& graph, const Target& target)
     : graph_(graph), target_(target), state_(graph, target), refiner_(state_) {}
 
-Value Search::value_of(const Part& part) {
+bool Search::is_local_optimum(const Part& part) {
   state_.reset(part);
-  return state_.value();
+  return refiner_.is_local_optimum();
 }
 
-bool Search::is_local_optimum() { return refiner_.is_local_optimum(); }
+void Search::adopt(const Part& part) {
+  state_.reset(part);
+  keep_better();
+}
 
 void Search::offer(const Part& part) {
   if (part.empty()) return;
   state_.reset(part);
   keep_better();
-  if (target_.mean_load > 0) {
+  // Large graphs have been balanced while they were coarse.
+  if (target_.mean_load > 0 && graph_.vertices <= kSmall) {
     state_.smooth(kSmoothing / target_.mean_load);
     refine();
     state_.smooth(0);
@@ -90,24 +110,25 @@ void Search::cycle(const Graph& skeleton) {
     state.reset(part);
     state.smooth(kSmoothing / target_.mean_load);
     Refiner refiner(state);
-    refiner.allow(std::int64_t{30} * state.vertices());
-    refiner.iterate(1);
+    const std::int64_t work = kCycleWork * state.vertices();
+    refiner.allow(work);
+    refiner.iterate(1, patience_for(work));
     part = project(*level, state.part());
   }
   offer(part);
 }
 
 void Search::polish() {
-  const std::int64_t work = work_for(graph_);
+  const std::int64_t work = work_for(graph_, target_);
   state_.reset(best_);
   state_.smooth(kSmoothing / target_.mean_load);
-  refiner_.allow(work / 2);
-  refiner_.iterate(kSeed);
+  refiner_.allow(3 * work / 10);
+  refiner_.iterate(kSeed, patience_for(work));
   state_.smooth(0);
   refine();
   state_.reset(best_);
-  refiner_.allow(work / 2);
-  refiner_.iterate(kSeed + 1);
+  refiner_.allow(7 * work / 10);
+  refiner_.iterate(kSeed + 1, patience_for(work));
   keep_better();
 }
 
@@ -128,10 +149,15 @@ Part coarse_solution(const Graph& graph, const Target& target, const Levels& lev
     state.reset(part);
     Refiner refiner(state);
     refiner.allow(kUnlimited);
+    if (target.mean_load > 0) {
+      state.smooth(kSmoothing / target.mean_load);
+      refiner.descend();
+      state.smooth(0);
+    }
     refiner.descend();
     if (first && hard) {
       refiner.allow(kCoarseWork);
-      refiner.iterate(1);
+      refiner.iterate(1, patience_for(kCoarseWork));
     }
     part = project(*level, state.part());
   }

@@ -16,10 +16,12 @@ struct RankGraph {
   Graph view;
   // What coarser graphs are made of: of a dense graph only the edges that are heavier than the mean
   // of one of their two ranks, because merging and growing look at the heaviest only; else `view`.
-  Graph skeleton;
+  // Made when it is first asked for.
+  const Graph& skeleton();
 
  private:
-  void keep_heavy_edges(const Traffic& traffic);
+  void keep_heavy_edges();
+  Graph skeleton_;
   std::vector<std::size_t> begin_;
   std::vector<Traffic::Edge> edges_;
 };
@@ -28,8 +30,8 @@ class Search {
  public:
   Search(const Graph& graph, const Target& target);
 
-  Value value_of(const Part& part);  // as it is, without refinement
-  bool is_local_optimum();           // of the part that was valued last
+  bool is_local_optimum(const Part& part);
+  void adopt(const Part& part);  // keeps it, without refinement, if it is the best
   // Refines the part, on the smoothed cost too, and keeps it if it is the best. Empty: ignored.
   void offer(const Part& part);
   // Searches among groups of ranks that are together in the best, coarsest groups first (C.
@@ -65,6 +67,6 @@ Part coarse_solution(const Graph& graph, const Target& target, const Levels& lev
                      bool hard);
 
 // The nodes that the algorithm locality gives (mapcore/map/locality.cc).
-Part locality_start(const MapRequest& request, const RankGraph& ranks, const Levels& levels);
+Part locality_start(const MapRequest& request, RankGraph& ranks, const Levels& levels);
 
 }  // namespace ondeloc::coordinated

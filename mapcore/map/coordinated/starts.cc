@@ -2,7 +2,10 @@
 #include "mapcore/map/coordinated/starts.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <numeric>
+#include <optional>
 #include <random>
 
 namespace ondeloc::coordinated {
@@ -37,10 +40,42 @@ Part scatter_start(const Graph& graph, const Target& target) {
   return part;
 }
 
+namespace {
+
+// The generator of seed 1 costs more to set up than a small mapping takes: its first numbers are
+// kept.
+class SeedOne {
+ public:
+  std::uint64_t next() {
+    if (at_ < first().size()) return first()[at_++];
+    if (!random_) {
+      random_.emplace(1);
+      random_->discard(first().size());
+    }
+    return (*random_)();
+  }
+
+ private:
+  using First = std::array<std::uint64_t, 256>;
+  static const First& first() {
+    static const First numbers = [] {
+      std::mt19937_64 random(1);
+      First list{};
+      for (std::uint64_t& number : list) number = random();
+      return list;
+    }();
+    return numbers;
+  }
+  std::size_t at_ = 0;
+  std::optional<std::mt19937_64> random_;
+};
+
+}  // namespace
+
 Part random_start(const Graph& graph, const Target& target) {
-  std::mt19937_64 random(1);
+  SeedOne random;
   Part part = nodes_of_slots(target);
-  for (std::size_t i = part.size(); i > 1; --i) std::swap(part[i - 1], part[random() % i]);
+  for (std::size_t i = part.size(); i > 1; --i) std::swap(part[i - 1], part[random.next() % i]);
   part.resize(static_cast<std::size_t>(graph.vertices));
   return part;
 }

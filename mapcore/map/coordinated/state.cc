@@ -16,12 +16,24 @@ State::State(const Graph& graph, const Target& target)
   load_.resize(k);
   link_.resize(k * k);
   bytes_to_.resize(n * k);
-  std::size_t places = 0;
   for (std::size_t node = 0; node < k; ++node) {
-    first_member_[node] = places;
-    places += static_cast<std::size_t>(target.capacity[node]);
+    first_member_[node] = places_;
+    places_ += static_cast<std::size_t>(target.capacity[node]);
   }
-  members_.resize(places);
+  members_.resize(places_);
+  weight_.resize(places_);
+  near_.resize(places_ * k);
+}
+
+// The vertex has this place among the members of its node from now on.
+void State::seat(int vertex, std::size_t place) {
+  const auto v = static_cast<std::size_t>(vertex);
+  place_[v] = place;
+  members_[place] = vertex;
+  weight_[place] = to_weight(graph_.strength[v]);
+  const double* bytes = &bytes_to_[index(vertex, 0)];
+  for (int k = 0; k < nodes_; ++k)
+    near_[static_cast<std::size_t>(k) * places_ + place] = to_weight(bytes[k]);
 }
 
 void State::reset(std::span<const int> part) {
@@ -33,8 +45,6 @@ void State::reset(std::span<const int> part) {
   std::copy(part.begin(), part.end(), part_.begin());
   for (int i = 0; i < vertices(); ++i) {
     const auto v = static_cast<std::size_t>(i), k = static_cast<std::size_t>(part_[v]);
-    place_[v] = static_cast<int>(member_count_[k]);
-    members_[first_member_[k] + member_count_[k]++] = i;
     used_[k] += graph_.size[v];
     load_[k] += graph_.strength[v];
     double* bytes = &bytes_to_[index(i, 0)];
@@ -42,11 +52,13 @@ void State::reset(std::span<const int> part) {
       bytes[part_[static_cast<std::size_t>(edge.peer)]] += edge.bytes;
     double* row = &link_[k * static_cast<std::size_t>(nodes_)];
     for (int l = 0; l < nodes_; ++l) row[l] += bytes[l];
+    seat(i, first_member_[k] + member_count_[k]++);
   }
   refresh();
 }
 
 void State::refresh() {
+  ++epoch_;
   heaviest_[0] = heaviest_[1] = heaviest_[2] = -1;
   double top[3] = {-1, -1, -1};
   value_ = {};
@@ -66,6 +78,8 @@ void State::refresh() {
       largest_link_ = std::max(largest_link_, link_[at] * target_.link_per_byte[at]);
     }
   }
+  const double mean = target_.mean_load;
+  floor_ = locality_ + (smoothing_ > 0 ? smoothing_ * mean * mean * target_.least_squares : mean);
   value_.cost =
       locality_ + (smoothing_ > 0 ? smoothing_ * value_.squares : std::max(top[0], largest_link_));
 }
@@ -90,6 +104,9 @@ void State::shift_bytes(int vertex, int from, int to) {
     double* peer = &bytes_to_[index(edge.peer, 0)];
     peer[from] -= edge.bytes;
     peer[to] += edge.bytes;
+    float* near = &near_[place_[static_cast<std::size_t>(edge.peer)]];
+    near[static_cast<std::size_t>(from) * places_] = to_weight(peer[from]);
+    near[static_cast<std::size_t>(to) * places_] = to_weight(peer[to]);
   }
   load_[static_cast<std::size_t>(from)] -= graph_.strength[v];
   load_[static_cast<std::size_t>(to)] += graph_.strength[v];
@@ -102,11 +119,9 @@ void State::move(int vertex, int node) {
   const auto v = static_cast<std::size_t>(vertex);
   const auto a = static_cast<std::size_t>(part_[v]), b = static_cast<std::size_t>(node);
   shift_bytes(vertex, part_[v], node);
-  const int last = members_[first_member_[a] + --member_count_[a]];
-  members_[first_member_[a] + static_cast<std::size_t>(place_[v])] = last;
-  place_[static_cast<std::size_t>(last)] = place_[v];
-  place_[v] = static_cast<int>(member_count_[b]);
-  members_[first_member_[b] + member_count_[b]++] = vertex;
+  const std::size_t place = place_[v];
+  seat(members_[first_member_[a] + --member_count_[a]], place);
+  seat(vertex, first_member_[b] + member_count_[b]++);
   refresh();
 }
 
@@ -115,11 +130,9 @@ void State::swap(int first, int second) {
   const int a = part_[i], b = part_[j];
   shift_bytes(first, a, b);
   shift_bytes(second, b, a);
-  members_[first_member_[static_cast<std::size_t>(a)] + static_cast<std::size_t>(place_[i])] =
-      second;
-  members_[first_member_[static_cast<std::size_t>(b)] + static_cast<std::size_t>(place_[j])] =
-      first;
-  std::swap(place_[i], place_[j]);
+  const std::size_t place = place_[i];
+  seat(first, place_[j]);
+  seat(second, place);
   refresh();
 }
 
@@ -149,7 +162,8 @@ double State::links_after(int first, int second, int from, int to, double edge,
   return most;
 }
 
-Value State::value_after(int first, int second, int to, double edge, double known_locality) const {
+// All of the value but the links: their congestion only adds to it.
+Value State::least_after(int first, int second, int to, double edge, double known_locality) const {
   const int from = part(first);
   const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
   const double moved = graph_.strength[static_cast<std::size_t>(first)] -
@@ -160,16 +174,35 @@ Value State::value_after(int first, int second, int to, double edge, double know
   Value value;
   value.squares = value_.squares - old_a * old_a - old_b * old_b + new_a * new_a + new_b * new_b;
   value.cost = locality_ + known_locality;
-  if (smoothing_ > 0) {
-    value.cost += smoothing_ * value.squares;
-  } else {
-    const double node = std::max({largest_load_without(from, to), new_a, new_b});
-    value.cost += std::max(node, links_after(first, second, from, to, edge, node));
-  }
+  value.cost += smoothing_ > 0 ? smoothing_ * value.squares
+                               : std::max({largest_load_without(from, to), new_a, new_b});
   const double* out = bytes_to(first);
   value.remote = value_.remote + out[from] - out[to];
   if (second >= 0) value.remote += bytes_to(second)[to] - bytes_to(second)[from] + 2 * edge;
   return value;
+}
+
+Value State::value_after(int first, int second, int to, double edge, double known_locality) const {
+  Value value = least_after(first, second, to, edge, known_locality);
+  add_links(value, first, second, to, edge, locality_ + known_locality);
+  return value;
+}
+
+void State::add_links(Value& value, int first, int second, int to, double edge,
+                      double locality) const {
+  if (smoothing_ > 0) return;
+  const double links = links_after(first, second, part(first), to, edge, value.cost - locality);
+  value.cost = std::max(value.cost, locality + links);
+}
+
+bool State::improves(int first, int second, int to, double edge, double known_locality,
+                     Value& best) const {
+  Value value = least_after(first, second, to, edge, known_locality);
+  if (!is_better(value, best)) return false;
+  add_links(value, first, second, to, edge, locality_ + known_locality);
+  if (!is_better(value, best)) return false;
+  best = value;
+  return true;
 }
 
 }  // namespace ondeloc::coordinated

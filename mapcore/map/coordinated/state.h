@@ -61,6 +61,21 @@ class State {
   // Bytes between the vertex and all vertices on each node; nodes() numbers.
   const double* bytes_to(int vertex) const { return &bytes_to_[index(vertex, 0)]; }
   double link(int k, int l) const { return link_[index(k, l)]; }
+  // Of a vertex among the members of all nodes, in the order of nodes; below places().
+  std::size_t place(int vertex) const { return place_[static_cast<std::size_t>(vertex)]; }
+  std::size_t first_place(int node) const { return first_member_[static_cast<std::size_t>(node)]; }
+  std::size_t places() const { return places_; }
+  // For loops over all members of a node, each in the order of members(): their bytes, and their
+  // bytes to the node `to`, times Target::unit and rounded to float: bounds, not results.
+  const float* weights_of(int node) const {
+    return &weight_[first_member_[static_cast<std::size_t>(node)]];
+  }
+  const float* weights_between(int node, int to) const {
+    return &near_[static_cast<std::size_t>(to) * places_ +
+                  first_member_[static_cast<std::size_t>(node)]];
+  }
+  // Changes with every move.
+  int epoch() const { return epoch_; }
 
   // REQUIRES: the vertex fits, or the two fit in each other's place.
   void move(int vertex, int node);
@@ -70,6 +85,9 @@ class State {
   // node of `first`; `edge` = bytes between the two. Nothing changes. `known_locality`: change of
   // the locality term, from locality_change().
   Value value_after(int first, int second, int to, double edge, double known_locality) const;
+  // The same where it is better than `best`, which it becomes then.
+  bool improves(int first, int second, int to, double edge, double known_locality,
+                Value& best) const;
   // Change of the locality term when the vertex alone moves.
   double locality_change(int vertex, int from, int to) const {
     const double* bytes = bytes_to(vertex);
@@ -92,6 +110,8 @@ class State {
     }
     return 0;
   }
+  // What no partition's cost is below while its locality is as it is.
+  double floor() const { return floor_; }
   int heaviest() const { return heaviest_[0]; }
 
  private:
@@ -100,18 +120,29 @@ class State {
            static_cast<std::size_t>(column);
   }
   void shift_bytes(int vertex, int from, int to);
+  void seat(int vertex, std::size_t place);
+  float to_weight(double bytes) const {
+    const auto weight = static_cast<float>(bytes * target_.unit);
+    return weight > kLeastWeight ? weight : 0;
+  }
   void refresh();  // value_, heaviest_, locality_ from load_ and link_
+  Value least_after(int first, int second, int to, double edge, double known_locality) const;
+  void add_links(Value& value, int first, int second, int to, double edge, double locality) const;
   double links_after(int first, int second, int from, int to, double edge, double floor) const;
 
   const Graph& graph_;
   const Target& target_;
   int nodes_;
-  std::vector<int> part_, place_;  // place_: position among the members of its node
-  std::vector<int> members_;
-  std::vector<std::size_t> first_member_, member_count_;
+  static constexpr float kLeastWeight = 1e-30F;  // denormal numbers are slow
+  std::vector<int> part_, members_;
+  std::vector<std::size_t> place_, first_member_, member_count_;  // members_[place_[i]] = i
+  std::size_t places_ = 0;
+  std::vector<float> weight_, near_;
+  int epoch_ = 0;
   std::vector<int> used_;
   std::vector<double> load_, link_, bytes_to_;
   int heaviest_[3] = {-1, -1, -1};
+  double floor_ = 0;
   double largest_link_ = 0;
   double locality_ = 0;
   double smoothing_ = 0;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a partition costs, without the tables of a State, and what any partition costs at least.
+// Thread safety: pure functions but for the scratch space, which belongs to one thread.
+#pragma once
+
+#include "mapcore/map/coordinated/state.h"
+
+namespace ondeloc::coordinated {
+
+struct Scratch {
+  std::vector<double> load, link;
+};
+
+// REQUIRES: rows sorted by peer, as Traffic has them.
+Value value_of(const Graph& graph, const Target& target, std::span<const int> part,
+               Scratch& scratch);
+
+// A bound from two facts: some node has the mean load or more; and a rank shares its node with no
+// more others than there are slots left, so of its bytes at least what it exchanges with all but
+// those crosses. Tight where all pairs exchange the same.
+double least_cost(const Graph& graph, const Target& target);
+
+}  // namespace ondeloc::coordinated
