@@ -186,6 +186,8 @@ def without_task_affinity():
     with slurm_with("task/cgroup"):
         watched = step("no_affinity", ["-n4"], [TALK, "pair:40"], online=OPTIONS + ",decide=always")
     inside_cpuset(watched.series)
+    check(watched.report["totals"]["remaps"], f"nothing was mapped: {watched.report['notes']}")
+    alone([ranks for ranks in watched.series if len(ranks) == 4][-3:], 4)
     return f"{show(watched.series[-1])}; {watched.report['notes']}"
 
 
