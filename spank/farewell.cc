@@ -58,14 +58,19 @@ void send_end(const Step& step) {
 void tell_last_lines(const Step& step) {
   const auto deadline = Clock::now() + kLongestWait;
   std::string text;
+  bool ended = false;
   while (text.size() < kMostText && wait_for(step.say.get(), POLLIN, deadline)) {
     char piece[kMostText];
     const ssize_t got = read(step.say.get(), piece, sizeof(piece) - text.size());
-    if (got == 0) break;
+    ended = got == 0;
+    if (ended) break;
     if (got > 0) text.append(piece, static_cast<std::size_t>(got));
     if (got < 0 && errno != EINTR && errno != EAGAIN) break;
   }
   for (const std::string& line : clean_lines(text)) tell(line);
+  // The mapper begins its last words with an empty line.
+  if (ended && !text.starts_with('\n') && step.options.mode == Mode::kProfile)
+    tell("the recorder was killed: the profile ends early, its complete blocks are usable");
 }
 
 }  // namespace ondeloc

@@ -88,8 +88,8 @@ int run_static(const Arguments& arguments) {
   return 0;
 }
 
-// The step's signals are for the ranks: the mapper ends when they have ended. SIGXFSZ: Slurm passes
-// the user's `ulimit -f` on, which is an error like a full disk then.
+// The step's signals are for the ranks: the mapper ends when they have ended. SIGXFSZ: a limit
+// of file sizes is an error like a full disk then.
 void ignore_job_signals() {
   for (const int signal :
        {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGTSTP, SIGXFSZ}) {
@@ -97,14 +97,15 @@ void ignore_job_signals() {
   }
 }
 
-// Whole lines, at most what the reader's buffer takes. A reader that is gone is nobody to tell.
+// An empty line, which says that the mapper ended by itself, and whole lines, at most what the
+// reader's buffer takes. A reader that is gone is nobody to tell.
 void say(int fd, const std::vector<std::string>& lines) {
   constexpr std::size_t kMost = 2048;
-  std::string text;
+  std::string text = "\n";
   for (const std::string& line : lines) {
     if (text.size() + line.size() < kMost) text += line + "\n";
   }
-  if (fd >= 0 && !text.empty() && write(fd, text.data(), text.size()) < 0) return;
+  if (fd >= 0 && write(fd, text.data(), text.size()) < 0) return;
 }
 
 // Slurm hands on the user's limit; a pidfd per rank, and with profile some descriptors per thread,

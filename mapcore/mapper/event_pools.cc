@@ -79,7 +79,10 @@ std::uint64_t EventPools::drain_unfinished(const Take& take) {
 }
 
 EventPools::Drops EventPools::drops(std::uint32_t local) const {
-  return {load(pool(local)->dropped_events), load(pool(local)->dropped_bytes)};
+  ondeloc_pool& from = *pool(local);
+  const std::uint64_t crowded = load(from.crowded_events);
+  return {load(from.dropped_events) + crowded, load(from.dropped_bytes) + load(from.crowded_bytes),
+          crowded};
 }
 
 }  // namespace ondeloc

@@ -31,7 +31,8 @@ class EventPools {
   std::uint64_t drain_unfinished(const Take& take);
 
   struct Drops {
-    std::uint64_t events = 0, bytes = 0;
+    std::uint64_t events = 0, bytes = 0;  // all that the rank could not pass on
+    std::uint64_t crowded = 0;            // of these events: another thread of it was writing
   };
   Drops drops(std::uint32_t local) const;
 

@@ -14,6 +14,7 @@
 #include "mapcore/mapper/event_pools.h"
 #include "mapcore/mapper/memory_counters.h"
 #include "mapcore/mapper/ranks.h"
+#include "mapcore/mapper/running_sums.h"
 #include "mapcore/profile/writer.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/segment/segment_view.h"
@@ -26,7 +27,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kBusyPoll{1};
 constexpr milliseconds kIdlePoll{20};
-// How stale a crash of the node may leave the file: events that wait are written this often.
+// What a killed recorder loses: events that wait are handed to the kernel this often. A crash of
+// the node may lose what the kernel had not yet written, since fsync comes at the end only.
 constexpr auto kFlushEvery = std::chrono::seconds(1);
 constexpr auto kRefreshEvery = milliseconds(50);
 
@@ -50,6 +52,7 @@ class Recorder {
     view_.set_mapper_pid(getpid());
     open_file();
     find_world_ranks();
+    sums_.emplace(view_, pools_, world_of_);
     while (!over_) {
       wait();
       look_after_ranks();
@@ -128,6 +131,7 @@ class Recorder {
   }
 
   void drain() {
+    pause_ = std::min(pause_ * 2, kIdlePoll);
     if (!writer_ || !writer_->ok()) return;
     const auto take = [this](std::uint32_t local, std::uint64_t base,
                              std::span<const ondeloc_event> events) { add(local, base, events); };
@@ -136,9 +140,10 @@ class Recorder {
     if (over_ || now >= next_flush_) {
       next_flush_ = now + kFlushEvery;
       pools_.drain_unfinished(take);
+      sums_->write(*writer_);
       (void)writer_->flush();
     }
-    pause_ = got > 0 ? kBusyPoll : std::min(pause_ * 2, kIdlePoll);
+    if (got > 0) pause_ = kBusyPoll;
     if (!writer_->ok()) lines_.push_back(writer_->flush().error().message());
   }
 
@@ -168,39 +173,31 @@ class Recorder {
   }
 
   void close_file() {
-    std::vector<RankDrops> drops;
-    std::uint64_t dropped = 0;
-    for (std::uint32_t local = 0; local < world_of_.size(); ++local) {
-      const EventPools::Drops lost = pools_.drops(local);
-      if (lost.events > 0) drops.push_back({world_of_[local], lost.events, lost.bytes});
-      dropped += lost.events;
-    }
-    (void)writer_->add_drops(drops);
-    (void)writer_->add_totals(totals());
+    sums_->write_last(*writer_);
     (void)writer_->add_memory(memory_.read());
-    (void)writer_->add_notes(memory_.notes());
+    std::vector<std::string> notes = memory_.notes();
+    const std::vector<std::string> lost = drop_sentences();
+    notes.insert(notes.end(), lost.begin(), lost.end());
+    lines_.insert(lines_.end(), lost.begin(), lost.end());
+    (void)writer_->add_notes(notes);
     if (Status closed = writer_->finish(); !closed) lines_.push_back(closed.error().message());
-    if (dropped > 0)
-      lines_.push_back(fmt::format("{} of {} messages were dropped because the recorder was behind",
-                                   dropped, dropped + writer_->events()));
     if (config_.options.verbose)
       lines_.push_back(
           fmt::format("{} messages recorded in {} bytes", writer_->events(), writer_->octets()));
   }
 
-  // The rows count every message, recorded or dropped. src = dst: what left the node.
-  std::vector<PairTotal> totals() const {
-    std::vector<PairTotal> totals;
-    std::vector<ondeloc_cell> row(world_of_.size() + 1);
-    for (std::size_t i = 0; i < world_of_.size(); ++i) {
-      view_.read_row(static_cast<int>(i), row);
-      for (std::size_t j = 0; j < row.size(); ++j) {
-        const std::size_t to = j < world_of_.size() ? j : i;
-        if (i == j || (row[j].messages == 0 && row[j].bytes == 0)) continue;
-        totals.push_back({world_of_[i], world_of_[to], row[j].bytes, row[j].messages});
-      }
-    }
-    return totals;
+  std::vector<std::string> drop_sentences() const {
+    const EventPools::Drops& lost = sums_->dropped();
+    const std::uint64_t all = lost.events + writer_->events();
+    std::vector<std::string> told;
+    if (lost.events > lost.crowded)
+      told.push_back(fmt::format("{} of {} messages were dropped because the recorder was behind",
+                                 lost.events - lost.crowded, all));
+    if (lost.crowded > 0)
+      told.push_back(fmt::format(
+          "{} of {} messages were dropped because threads of a rank sent at the same time",
+          lost.crowded, all));
+    return told;
   }
 
   const MapperConfig& config_;
@@ -212,6 +209,7 @@ class Recorder {
   std::vector<bool> counting_;  // by local rank
   std::vector<std::uint32_t> world_of_;
   std::optional<ProfileWriter> writer_;
+  std::optional<RunningSums> sums_;
   std::vector<std::string> lines_;
   milliseconds pause_ = kBusyPoll;
   Clock::time_point next_refresh_{}, next_flush_ = Clock::now() + kFlushEvery;

@@ -7,10 +7,14 @@
  * and Scalable MPI Intra-node Communication Support for Clusters", CLUSTER 2006: each rank owns a
  * pool of cells (8 KiB, 128 by default), fills one, marks it busy and passes its index through its
  * queue; the recorder polls one contiguous array of counters (total-in), copies the cell out and
- * marks it free; the rank finds free cells by sweeping its own pool (mark and sweep). One reader
- * and one writer for every word, so there is no lock and nobody waits: a rank that finds no free
- * cell counts what it drops. The memory per node is linear in the ranks; pages are used only when
- * touched, and the lowest free cell is taken first, so a recorder that keeps up touches few.
+ * marks it free; the rank finds free cells by sweeping its own pool (mark and sweep). Every word
+ * has one reader and, at any time, one writer, so there is no lock and nobody waits: a rank that
+ * finds no free cell counts what it drops. Two exceptions are told here. A cell's state changes
+ * hands: only the rank writes it while it is free, only the recorder while it is busy. In a rank
+ * whose threads send at the same time, they take turns by a flag in the rank's own memory; one that
+ * did not get its turn adds to the crowded counters with atomic additions. The memory per node is
+ * linear in the ranks; pages are used only when touched, and the lowest free cell is taken first,
+ * so a recorder that keeps up touches few.
  *
  *   offset from channel_offset      what                                              written by
  *   0                               uint64 queued[local_ranks]: cells passed on       the rank
@@ -61,7 +65,9 @@ struct ondeloc_pool {
   uint32_t reserved;
   uint64_t dropped_events;
   uint64_t dropped_bytes;
-  uint64_t reserved_line[5];
+  uint64_t crowded_events; /* not written because another thread of the rank had its turn */
+  uint64_t crowded_bytes;
+  uint64_t reserved_line[3];
   uint32_t queue[ONDELOC_RECORD_CELLS_MAX]; /* place t % ONDELOC_RECORD_CELLS_MAX: the t-th cell */
   /* Set busy by the rank, free by the recorder. */
   uint32_t state[ONDELOC_RECORD_CELLS_MAX];

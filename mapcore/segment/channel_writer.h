@@ -3,8 +3,8 @@
 // message in `profile` mode. No lock, no allocation, no system call (the clock is read in the
 // vDSO), never waits. Errors: none; what finds no free cell is counted in the pool.
 // Ownership: borrows the channel's memory. Thread safety: one writer per pool; write_shared() lets
-// several threads of a rank take turns by one flag, tried a bounded number of times and dropped
-// (and counted) after that.
+// several threads of a rank take turns by one flag, tried a bounded number of times; a message that
+// gets no turn is counted in the pool at once.
 #pragma once
 
 #include <time.h>
@@ -49,18 +49,19 @@ class ChannelWriter {
   // From a rank with several sending threads. The clock is read inside, so that time stays in
   // order.
   void write_shared(std::uint32_t world, std::uint64_t bytes) {
-    for (int tries = 0; __atomic_exchange_n(&taken_turn_, 1U, __ATOMIC_ACQUIRE) != 0; ++tries) {
-      if (tries == kMostTries) {
-        __atomic_fetch_add(&crowded_events_, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&crowded_bytes_, bytes, __ATOMIC_RELAXED);
-        return;
-      }
-    }
+    if (__builtin_expect(!take_turn(), 0)) return count_crowded(bytes);
     write(monotonic_ns(), world, bytes);
-    if (__builtin_expect(__atomic_load_n(&crowded_events_, __ATOMIC_RELAXED) != 0, 0))
-      tell_crowded();
-    __atomic_store_n(&taken_turn_, 0U, __ATOMIC_RELEASE);
+    end_turn();
   }
+
+  // A thread's turn to write(); false: another one kept it all the time.
+  bool take_turn() {
+    for (int tries = 0; __atomic_exchange_n(&taken_turn_, 1U, __ATOMIC_ACQUIRE) != 0; ++tries) {
+      if (tries == kMostTries) return false;
+    }
+    return true;
+  }
+  void end_turn() { __atomic_store_n(&taken_turn_, 0U, __ATOMIC_RELEASE); }
 
  private:
   static constexpr int kMostTries = 1000;
@@ -97,18 +98,17 @@ class ChannelWriter {
     }
   }
 
-  void drop(std::uint64_t bytes) { drop(1, bytes); }
-  void drop(std::uint64_t events, std::uint64_t bytes) {
+  void drop(std::uint64_t bytes) {
     __atomic_store_n(&pool_->dropped_events,
-                     __atomic_load_n(&pool_->dropped_events, __ATOMIC_RELAXED) + events,
+                     __atomic_load_n(&pool_->dropped_events, __ATOMIC_RELAXED) + 1,
                      __ATOMIC_RELAXED);
     __atomic_store_n(&pool_->dropped_bytes,
                      __atomic_load_n(&pool_->dropped_bytes, __ATOMIC_RELAXED) + bytes,
                      __ATOMIC_RELAXED);
   }
-  void tell_crowded() {
-    const std::uint64_t events = __atomic_exchange_n(&crowded_events_, 0, __ATOMIC_RELAXED);
-    drop(events, __atomic_exchange_n(&crowded_bytes_, 0, __ATOMIC_RELAXED));
+  [[gnu::cold]] void count_crowded(std::uint64_t bytes) {
+    __atomic_fetch_add(&pool_->crowded_events, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pool_->crowded_bytes, bytes, __ATOMIC_RELAXED);
   }
 
   static constexpr std::uint64_t kNotSwept = UINT64_MAX;
@@ -122,8 +122,6 @@ class ChannelWriter {
   std::uint64_t swept_at_ = kNotSwept;
   std::uint32_t cells_ = 0;
   std::uint32_t taken_turn_ = 0;
-  std::uint64_t crowded_events_ = 0;
-  std::uint64_t crowded_bytes_ = 0;
 };
 
 }  // namespace ondeloc

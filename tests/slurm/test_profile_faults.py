@@ -4,6 +4,7 @@ usable, the job unharmed."""
 import contextlib
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 
@@ -34,7 +35,9 @@ class Recorder(profiling.Profiling):
         info = self.info()
         self.assertFalse(info["complete"])
         self.assertGreater(info["messages"], 0)
+        self.assertGreater(info["counted_messages"], 0, "totals are written while the program runs")
         self.assertIn("did not end by itself", info["damage"])
+        self.assertEqual(self.err.count("the recorder was killed: the profile ends early"), 1, self.err)
         self.ondeloc("clusters", "app.prof")
         self.ondeloc("map", "app.prof", "--oversubscribe")
 
@@ -62,6 +65,17 @@ class Recorder(profiling.Profiling):
                            ondeloc="profile:/nonexistent/app.prof")
         self.assert_ran(result)
         self.assertIn("nothing is recorded", result.stderr)
+
+    def test_file_size_limit(self):
+        """Slurm gives the limits of who calls srun to the tasks alone; the recorder can have one from elsewhere."""
+        with self.recording("-s", "3", "-p", "1000") as pids:
+            for pid in pids:
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (6000, 6000))
+        told = [line for line in self.err.splitlines() if "ondeloc" in line]
+        self.assertEqual(len(told), 1, self.err)
+        self.assertIn("ends early, its complete blocks are usable: File too large", told[0])
+        self.assertFalse(self.info()["complete"])
+        self.assertLessEqual(self.size(), 6000)
 
     def test_full_disk(self):
         """At most 4000 messages a second, written every second, on a disk that fills up in between."""

@@ -5,14 +5,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <map>
 
+#include "mapcore/mapper/running_sums.h"
 #include "mapcore/profile/reader.h"
 #include "mapcore/segment/channel_writer.h"
 #include "mapcore/segment/header_check.h"
@@ -48,7 +51,7 @@ Rank map_segment(int fd) {
 }
 
 // Sends to the next local rank and now and then off the node. A victim dies in the middle.
-[[noreturn]] void be_rank(int fd, std::uint32_t local, bool victim) {
+[[noreturn]] void be_rank(int fd, std::uint32_t local, bool victim, useconds_t linger_us) {
   const TaskSlot task{local, kWorld[local], getpid(), process_start_time(getpid()), {}};
   if (write_task_slot(fd, task) != 0) _exit(1);
   const Rank rank = map_segment(fd);
@@ -67,7 +70,7 @@ Rank map_segment(int fd) {
     if (i % 1000 == 0) usleep(1000);
   }
   __atomic_store_n(&rank.slot(local).rank_state, ONDELOC_RANK_DETACHED, __ATOMIC_RELEASE);
-  usleep(50'000);
+  usleep(linger_us);
   _exit(0);
 }
 
@@ -75,7 +78,7 @@ struct Step {
   UniqueFd segment;
   UniqueFd records, stepd;  // slurmstepd's pipe: its end says that the node is over
   std::vector<pid_t> pids;
-  explicit Step(int victim = -1) {
+  explicit Step(int victim = -1, useconds_t linger_us = 50'000) {
     SegmentPlan plan;
     plan.world_ranks = 8;
     plan.world_of_local = kWorld;
@@ -91,7 +94,7 @@ struct Step {
     stepd.reset(ends[1]);
     for (std::uint32_t local = 0; local < kRanks; ++local) {
       const pid_t pid = fork();
-      if (pid == 0) be_rank(segment.get(), local, static_cast<int>(local) == victim);
+      if (pid == 0) be_rank(segment.get(), local, static_cast<int>(local) == victim, linger_us);
       pids.push_back(pid);
     }
   }
@@ -173,6 +176,50 @@ TEST_CASE("a profile that cannot be written is one line, the ranks run on") {
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].find("/nonexistent/dir/file.n1") != std::string::npos);
   CHECK(lines[0].find("nothing is recorded") != std::string::npos);
+}
+
+TEST_CASE("a recorder without a file sleeps: it looks after the ranks and nothing else") {
+  const Step step(-1, 700'000);
+  rusage before{}, after{};
+  const auto start = std::chrono::steady_clock::now();
+  getrusage(RUSAGE_SELF, &before);
+  REQUIRE(run_recorder(config_for(step, "/nonexistent/dir/file")).size() == 1);
+  getrusage(RUSAGE_SELF, &after);
+  const double milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  // Awake every 20 ms, not every one.
+  CHECK(static_cast<double>(after.ru_nvcsw - before.ru_nvcsw) < milliseconds / 5);
+}
+
+TEST_CASE("drops and totals are in the file before its end, each change once") {
+  const Step step;
+  for (const pid_t pid : step.pids)
+    waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
+  auto view = SegmentView::open(step.segment.get());
+  REQUIRE(view.ok());
+  EventPools pools(view->channel(), kRanks, ONDELOC_RECORD_CELLS);
+  const std::string path = temporary_profile();
+  profile_format::FileHeader header;
+  header.ranks = 8;
+  auto writer = ProfileWriter::create(path, header);
+  RunningSums sums(*view, pools, kWorld);
+  ondeloc_pool_at(view->channel(), kRanks, ONDELOC_RECORD_CELLS, 1)->dropped_events = 5;
+  sums.write(*writer);
+  auto profile = ProfileReader::open(path);
+  REQUIRE(profile.ok());
+  CHECK(!profile->complete());
+  REQUIRE(profile->drops().size() == 1);
+  CHECK(profile->drops()[0].rank == kWorld[1]);
+  CHECK(profile->drops()[0].events == 5);
+  CHECK(profile->totals().size() == 2 * kRanks);  // the next rank, and off the node
+  const std::uint64_t octets = writer->octets();
+  for (int i = 0; i < 5; ++i) sums.write(*writer);
+  CHECK(writer->octets() == octets);
+  const Rank rank = map_segment(step.segment.get());
+  rank.row(2)[0].messages += 1;
+  sums.write_last(*writer);
+  CHECK(writer->octets() > octets);
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("a step on several nodes never writes two nodes into one file") {
