@@ -42,7 +42,24 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
       ->check(CLI::Range(1, 1000));
 }
 
-Result<TimeWindow> parse_window(const std::string& text, const ProfileReader& profile) {
+CLI::Validator finite(double least, double most) {
+  const auto check = [=](const std::string& text) {
+    const auto value = parse_double(text);
+    if (value && *value >= least && *value <= most) return std::string();
+    return fmt::format("'{}' is not a number from {:g} to {:g}", shorten(text), least, most);
+  };
+  return {check, fmt::format("FLOAT in [{:g} - {:g}]", least, most)};
+}
+
+void say_fewer(const ClusterOptions& wanted, const Clusters& found) {
+  if (found.clusters.size() >= wanted.clusters) return;
+  fmt::print(stderr,
+             "ondeloc: {} clusters instead of {}: only so many of the {} time bins hold messages, "
+             "use more --bins\n",
+             found.clusters.size(), wanted.clusters, found.bins.count());
+}
+
+Result<TimeWindow> parse_window(const std::string& text, ProfileReader& profile) {
   if (text.empty()) return TimeWindow{};
   const TimeWindow span = profile.span();
   const std::size_t colon = text.find(':');
@@ -62,6 +79,13 @@ Result<TimeWindow> parse_window(const std::string& text, const ProfileReader& pr
   if (window.from_ns >= span.to_ns)
     return Error(fmt::format("--window: the run is over {:.6g} s after its first message",
                              static_cast<double>(span.to_ns - span.from_ns) * 1e-9));
+  std::size_t inside = 0;
+  profile.for_each(window, [&](std::span<const ProfileEvent> part) { inside += part.size(); });
+  if (inside == 0)
+    return Error(
+        fmt::format("--window: no message lies in '{}'; `ondeloc profile clusters` says "
+                    "when there are any",
+                    shorten(text)));
   return window;
 }
 
@@ -94,7 +118,7 @@ Result<CommMatrix> source_matrix(ProfileSource& source, const ProfileOptions& op
   const auto window = parse_window(options.window, profile);
   if (!window) return window.error();
   CommMatrix matrix = profile_matrix(profile, *window, show_progress("reading"));
-  say_damage(profile);
+  say_losses(profile);
   return matrix;
 }
 
@@ -121,9 +145,17 @@ Progress show_progress(const std::string& what) {
   };
 }
 
-void say_damage(const ProfileReader& profile) {
+void say_losses(const ProfileReader& profile) {
   const std::string damage = profile.damage();
   if (!damage.empty()) fmt::print(stderr, "ondeloc: {}\n", damage);
+  const RankDrops lost = all_drops(profile);
+  if (lost.events == 0) return;
+  const double all = static_cast<double>(lost.events) + static_cast<double>(profile.events());
+  fmt::print(
+      stderr,
+      "ondeloc: {} messages ({:.3g} %) were dropped while recording: times and clusters rest "
+      "on the others, sums over the whole run are exact between ranks of one node\n",
+      lost.events, 100 * static_cast<double>(lost.events) / all);
 }
 
 void add_profile(CLI::App& app, Job& job) {

@@ -26,9 +26,14 @@ struct ProfileOptions {
 void add_profile_file(CLI::App& command, ProfileOptions& options, bool reports);
 void add_profile_window(CLI::App& command, ProfileOptions& options);
 void add_cluster_options(CLI::App& command, ClusterOptions& options);
+// A number from `least` to `most`, and none that is not one (CLI::Range lets nan pass).
+CLI::Validator finite(double least, double most);
+// Says on standard error when there are fewer clusters than were asked for.
+void say_fewer(const ClusterOptions& wanted, const Clusters& found);
 
-// Seconds since the profile's first message -> its clock. Errors: not two numbers, nothing inside.
-Result<TimeWindow> parse_window(const std::string& text, const ProfileReader& profile);
+// Seconds since the profile's first message -> its clock. Errors: not two numbers, no message
+// inside.
+Result<TimeWindow> parse_window(const std::string& text, ProfileReader& profile);
 
 // Opens the file and says its damage, if any, on standard error.
 Result<ProfileReader> open_profile(const std::string& path);
@@ -41,7 +46,7 @@ Result<CommMatrix> source_matrix(ProfileSource& source, const ProfileOptions& op
 
 // Says on standard error how far a long job is, from one second on.
 Progress show_progress(const std::string& what);
-// What reading found damaged, said once at the end.
-void say_damage(const ProfileReader& profile);
+// What reading found damaged and what the recording dropped, said once at the end.
+void say_losses(const ProfileReader& profile);
 
 }  // namespace ondeloc::cli

@@ -9,6 +9,7 @@
 #include "mapcore/profile/classify.h"
 #include "mapcore/profile/memory_csv.h"
 #include "mapcore/profile/metrics.h"
+#include "mapcore/profile/window_matrix.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -28,6 +29,7 @@ struct Analysis {
   Clusters clusters;
   Metrics metrics;
   std::string memory;  // what MemV and DramV rest on, or why there are none
+  RankDrops dropped;
 };
 
 Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
@@ -37,8 +39,10 @@ Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
   return find_clusters(profile, options.metrics.clusters, show_progress("clustering"));
 }
 
-std::string memory_source(const ProfileReader& profile, const std::string& file) {
-  if (!file.empty()) return "memory volumes: " + file;
+std::string memory_source(const ProfileReader& profile, const AnalysisOptions& options) {
+  if (!options.memory.empty()) return "memory volumes: " + options.memory;
+  if (!options.profile.window.empty() && !profile.memory().empty())
+    return "memory volumes: the profile holds those of the whole run, not of a window";
   std::string text;
   for (const std::string& note : profile.notes()) {
     if (note.find("memory volumes: ") != note.npos) text += (text.empty() ? "" : "; ") + note;
@@ -59,9 +63,10 @@ Result<Analysis> analyse(AnalysisOptions& options) {
   }
   const auto metrics =
       compute_metrics(*profile, *clusters, options.metrics, show_progress("measuring"));
-  say_damage(*profile);
+  say_losses(*profile);
   if (!metrics) return metrics.error();
-  return Analysis{*std::move(clusters), *metrics, memory_source(*profile, options.memory)};
+  return Analysis{*std::move(clusters), *metrics, memory_source(*profile, options),
+                  all_drops(*profile)};
 }
 
 Json to_json(const std::optional<double>& value) {
@@ -70,12 +75,20 @@ Json to_json(const std::optional<double>& value) {
 
 Json metrics_json(const Analysis& found) {
   const Metrics& m = found.metrics;
-  return {{"Lcomm", m.lcomm},         {"CommR", to_json(m.comm_r)},
-          {"CommC", m.comm_c},        {"DramR", to_json(m.dram_r)},
-          {"CommLoc", m.comm_loc},    {"CommDyn", m.comm_dyn},
-          {"intervals", m.intervals}, {"interval_s", m.interval_s},
-          {"memory", found.memory},   {"clusters", found.clusters.clusters.size()},
-          {"tasks", m.tasks},         {"seconds", m.seconds}};
+  return {{"Lcomm", m.lcomm},
+          {"CommR", to_json(m.comm_r)},
+          {"CommC", m.comm_c},
+          {"DramR", to_json(m.dram_r)},
+          {"CommLoc", m.comm_loc},
+          {"CommDyn", m.comm_dyn},
+          {"compared", m.compared},
+          {"intervals", m.intervals},
+          {"interval_s", m.interval_s},
+          {"memory", found.memory},
+          {"clusters", found.clusters.clusters.size()},
+          {"tasks", m.tasks},
+          {"seconds", m.seconds},
+          {"dropped_messages", found.dropped.events}};
 }
 
 std::string ratio_text(const std::optional<double>& value) {
@@ -90,10 +103,11 @@ std::string metrics_text(const Analysis& found) {
       "CommC    {:.6g}  ({} clusters)\n"
       "DramR    {}\n"
       "CommLoc  {:.6g}\n"
-      "CommDyn  {}  ({} intervals of {:.4g} s)\n"
+      "CommDyn  {}  (changes in {} comparisons of {} intervals of {:.4g} s{})\n"
       "{}\n",
       bytes_text(m.lcomm), m.lcomm, ratio_text(m.comm_r), m.comm_c, found.clusters.clusters.size(),
-      ratio_text(m.dram_r), m.comm_loc, m.comm_dyn, m.intervals, m.interval_s, found.memory);
+      ratio_text(m.dram_r), m.comm_loc, m.comm_dyn, m.compared, m.intervals, m.interval_s,
+      m.compared < 2 ? ": too few, use a smaller --interval" : "", found.memory);
 }
 
 Result<std::string> run_metrics(AnalysisOptions& options) {
@@ -111,11 +125,14 @@ Result<std::string> run_classify(AnalysisOptions& options) {
     Json out = {{"class", to_string(result.kind)},
                 {"reason", result.reason},
                 {"advice", result.advice},
-                {"rests_on", result.from_load ? "load" : "memory volumes"}};
+                {"rests_on", result.from_load ? "load" : "memory volumes"},
+                {"dynamics", result.dynamics_unknown ? "unknown" : "compared"}};
     out["metrics"] = metrics_json(*found);
     return out.dump(2) + "\n";
   }
-  return fmt::format("{}\n{}\n{}\n", to_string(result.kind), result.reason, result.advice);
+  return fmt::format("{}{}\n{}\n{}\n", to_string(result.kind),
+                     result.dynamics_unknown ? " (as far as one can tell)" : "", result.reason,
+                     result.advice);
 }
 
 double seconds_from(std::uint64_t time_ns, const ProfileReader& profile) {
@@ -126,8 +143,9 @@ Result<std::string> run_clusters(AnalysisOptions& options) {
   auto profile = open_profile(options.profile.file);
   if (!profile) return std::move(profile).error();
   const auto found = cluster(*profile, options);
-  say_damage(*profile);
+  say_losses(*profile);
   if (!found) return found.error();
+  say_fewer(options.metrics.clusters, *found);
   Json out = Json::array();
   std::string text = fmt::format("{:>3}  {:>12}  {:>12}  {:>10}  {:>10}  {:>6}  {:>7}\n", "#",
                                  "from s", "to s", "messages", "bytes", "ranks", "pairs");
@@ -162,7 +180,7 @@ void add_metric_options(CLI::App& command, AnalysisOptions& options) {
   command
       .add_option("-i,--interval", options.interval_s,
                   "interval of CommDyn, seconds (default: 1, as published)")
-      ->check(CLI::Range(1e-6, 1e6));
+      ->check(finite(1e-6, 1e6));
   command.add_option("--memory", options.memory,
                      "memory volumes, lines rank,accessed_bytes[,dram_bytes]: for CommR and DramR");
 }
@@ -173,20 +191,24 @@ void add_thresholds(CLI::App& command, Thresholds& thresholds) {
       .add_option("--commr", thresholds.comm_r,
                   "CommR below this is low (default: 0.01: under one percent of all accessed "
                   "bytes, placement cannot matter)")
+      ->check(finite(0, 1e300))
       ->group(kGroup);
   command
       .add_option("--dramr", thresholds.dram_r,
                   "DramR below this is low (default: 0.05: one access in twenty reaches DRAM)")
+      ->check(finite(0, 1e300))
       ->group(kGroup);
   command
       .add_option("--commdyn", thresholds.comm_dyn,
-                  "CommDyn above this is dynamic (default: 2: separates FT from IS and MG of NPB "
-                  "class A as published)")
+                  "CommDyn above this is dynamic (default: 2: more than EP, IS and MG of NPB "
+                  "class A have, fewer than FT; a count, so give more for longer runs)")
+      ->check(finite(0, 1e300))
       ->group(kGroup);
   command
       .add_option("--load", thresholds.load_rate,
                   "without memory volumes: Lcomm per rank and second below this many bytes is "
                   "non-mapping (default: 1e6: a thousandth of a core's share of memory bandwidth)")
+      ->check(finite(0, 1e300))
       ->group(kGroup);
 }
 

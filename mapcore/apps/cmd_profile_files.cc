@@ -164,6 +164,11 @@ struct ExportOptions {
 };
 
 Result<std::string> export_matrix(CommMatrix matrix, const std::string& format) {
+  if (format != "matrix-csv" && matrix.ranks > kMaxMatrixRanks)
+    return Error(
+        fmt::format("a square of {} ranks is too large ({} at most): export matrix-csv, "
+                    "which holds only the pairs that talk",
+                    matrix.ranks, kMaxMatrixRanks));
   if (format == "normalised") matrix = normalised(std::move(matrix));
   if (format == "messages") {
     for (MatrixEntry& entry : matrix.entries) entry.bytes = entry.messages;
@@ -211,7 +216,7 @@ Result<std::string> export_stream(ProfileReader& profile, const ExportOptions& o
   if (!window) return window.error();
   Status done = options.output.empty() ? to_standard_output(profile, *window, options)
                                        : to_file(profile, *window, options);
-  say_damage(profile);
+  say_losses(profile);
   if (!done) return std::move(done).error();
   return std::string();
 }

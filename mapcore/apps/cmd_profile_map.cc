@@ -29,6 +29,7 @@ Result<std::vector<PairGroup>> groups_of(ProfileSource& source, ProfileMapOption
   options.clusters.window = *window;
   const auto clusters = find_clusters(*profile, options.clusters, show_progress("clustering"));
   if (!clusters) return clusters.error();
+  say_fewer(options.clusters, *clusters);
   std::vector<PairGroup> groups;
   for (const Cluster& cluster : clusters->clusters)
     groups.push_back(pairs_of(Traffic(cluster.matrix)));

@@ -68,8 +68,9 @@ Result<std::string> run_timeline(PictureOptions& options) {
   if (!window) return window.error();
   options.clusters.window = *window;
   const auto clusters = find_clusters(*profile, options.clusters, show_progress("clustering"));
-  say_damage(*profile);
+  say_losses(*profile);
   if (!clusters) return clusters.error();
+  say_fewer(options.clusters, *clusters);
   if (Status drawn = draw_timeline(*clusters, title_of(options), options.output); !drawn)
     return std::move(drawn).error();
   return std::string();

@@ -48,6 +48,23 @@ FirstQuestion ask_load(const Metrics& m, const Thresholds& t) {
                              rate * 1e-6, talks ? "at least" : "below", t.load_rate * 1e-6)};
 }
 
+struct SecondQuestion {
+  bool changes, unknown;
+  std::string reason;
+};
+
+SecondQuestion ask_dynamics(const Metrics& m, const Thresholds& t) {
+  const bool unknown = m.compared < 2;
+  const bool changes = !unknown && static_cast<double>(m.comm_dyn) > t.comm_dyn;
+  std::string text = fmt::format(
+      "; CommDyn is {}: the order of the ranks changed in {} of {} comparisons of intervals of "
+      "{:.4g} s",
+      m.comm_dyn, m.comm_dyn, m.compared, m.interval_s);
+  text += unknown ? ", too few to know whether the pattern changes: use shorter intervals (-i)"
+                  : fmt::format(", {} {:.4g}", changes ? "above" : "at most", t.comm_dyn);
+  return {changes, unknown, text};
+}
+
 }  // namespace
 
 Classification classify(const Metrics& metrics, const Thresholds& thresholds) {
@@ -58,14 +75,13 @@ Classification classify(const Metrics& metrics, const Thresholds& thresholds) {
   found.reason = first.reason;
   found.advice = "mapping by communication will not matter; any binding will do";
   if (!first.can_benefit) return found;
-  const bool changes = static_cast<double>(metrics.comm_dyn) > thresholds.comm_dyn;
-  found.kind = changes ? MappingClass::kDynamic : MappingClass::kStatic;
-  found.reason += fmt::format("; CommDyn {} over {} intervals of {:.4g} s is {} {:.4g}",
-                              metrics.comm_dyn, metrics.intervals, metrics.interval_s,
-                              changes ? "above" : "at most", thresholds.comm_dyn);
-  found.advice = changes ? "run with --ondeloc=online"
-                         : "make a rankfile with `ondeloc profile map` and run with "
-                           "--ondeloc=static:FILE";
+  const SecondQuestion second = ask_dynamics(metrics, thresholds);
+  found.kind = second.changes ? MappingClass::kDynamic : MappingClass::kStatic;
+  found.dynamics_unknown = second.unknown;
+  found.reason += second.reason;
+  found.advice = second.changes ? "run with --ondeloc=online"
+                                : "make a rankfile with `ondeloc profile map` and run with "
+                                  "--ondeloc=static:FILE";
   return found;
 }
 

@@ -5,8 +5,12 @@
 // The thesis gives no thresholds. Ours, all options:
 //   CommR 0.01   below one percent of all accessed bytes, no placement of the talk can matter
 //   DramR 0.05   below one access in twenty to DRAM, a run does not wait for memory controllers
-//   CommDyn 2    more than two changes of the rank order between one-second intervals: separates
-//                FT from MG and IS in NPB class A as the thesis' classes do
+//   CommDyn 2    chosen by us, on few recordings: NPB class A on 32 ranks (tests/data/npb) has more
+//                changes for FT and none or one for EP, IS and MG. It is a count of changes, as the
+//                equation is, so it grows with the run: a long run wants a larger threshold, which
+//                is why the answer shows the changes out of the comparisons
+// With fewer than two comparisons the dynamics are unknown and so called; the class is then static,
+// since nothing speaks for more.
 //
 // Without memory volumes the first question is answered from the load instead: Lcomm per task and
 // second below 1 MB/s (a thousandth of the share that one of 20 cores has of a 20 GB/s memory) is
@@ -31,9 +35,10 @@ enum class MappingClass { kNonMapping, kStatic, kDynamic };
 
 struct Classification {
   MappingClass kind = MappingClass::kNonMapping;
-  bool from_load = false;  // memory volumes were unavailable
-  std::string reason;      // one sentence with the values and thresholds
-  std::string advice;      // what to run
+  bool from_load = false;         // memory volumes were unavailable
+  bool dynamics_unknown = false;  // fewer than two comparisons: rerun with shorter intervals
+  std::string reason;             // one sentence with the values and thresholds
+  std::string advice;             // what to run
 };
 
 std::string_view to_string(MappingClass kind);  // "non-mapping", "static", "dynamic"

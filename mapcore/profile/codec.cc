@@ -103,10 +103,15 @@ Octets encode(const FileHeader& header) {
   return out;
 }
 
-std::optional<FileHeader> decode_file_header(std::span<const std::uint8_t> in) {
+std::optional<std::uint32_t> file_version(std::span<const std::uint8_t> in) {
   if (in.size() < kFileHeaderSize || std::memcmp(in.data(), kFileMagic, 8) != 0 ||
       get<std::uint32_t>(in, 252) != crc32(in.first(252)))
     return std::nullopt;
+  return get<std::uint32_t>(in, 8);
+}
+
+std::optional<FileHeader> decode_file_header(std::span<const std::uint8_t> in) {
+  if (file_version(in) != kVersion) return std::nullopt;
   FileHeader header{.ranks = get<std::uint32_t>(in, 16),
                     .nodes = get<std::uint32_t>(in, 20),
                     .job = get<std::uint32_t>(in, 24),

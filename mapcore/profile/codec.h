@@ -34,6 +34,8 @@ std::optional<std::string> get_text(std::span<const std::uint8_t> in, std::size_
 
 Octets encode(const FileHeader& header);
 Octets encode(const BlockHeader& header);
+// Version of a sound file header, whichever it is; nullopt: no header of ours, or damaged.
+std::optional<std::uint32_t> file_version(std::span<const std::uint8_t> octets);
 // nullopt: not such a header, or damaged.
 std::optional<FileHeader> decode_file_header(std::span<const std::uint8_t> octets);
 std::optional<BlockHeader> decode_block_header(std::span<const std::uint8_t> octets);

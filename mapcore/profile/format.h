@@ -5,7 +5,8 @@
 // damaged block costs that block alone (a reader looks for the next block header whose checksum
 // holds).
 //
-// File header, 256 bytes
+// File header, 256 bytes; magic, version and checksum stand there in every version, so that a
+// damaged header is not taken for another version
 //     0  char[8]   "ODLPROF1"
 //     8  u32       version, 1
 //    12  u32       size of this header, 256

@@ -53,16 +53,19 @@ std::vector<int> task_sequence(std::span<const std::uint64_t> bytes) {
 
 }  // namespace
 
-std::uint64_t communication_dynamic(const RankLoads& loads) {
+Dynamic communication_dynamic(const RankLoads& loads) {
   const auto n = static_cast<std::size_t>(loads.ranks);
-  std::uint64_t changes = 0;
+  Dynamic found;
   std::vector<int> before;
   for (std::size_t i = 0; i < loads.intervals(); ++i) {
-    std::vector<int> now = task_sequence(std::span(loads.bytes).subspan(i * n, n));
-    changes += i > 0 && now != before ? 1 : 0;
+    const auto bytes = std::span(loads.bytes).subspan(i * n, n);
+    if (std::all_of(bytes.begin(), bytes.end(), [](std::uint64_t b) { return b == 0; })) continue;
+    std::vector<int> now = task_sequence(bytes);
+    found.compared += before.empty() ? 0 : 1;
+    found.changes += !before.empty() && now != before ? 1 : 0;
     before = std::move(now);
   }
-  return changes;
+  return found;
 }
 
 Result<RankLoads> rank_loads(ProfileReader& profile, const TimeWindow& window,
@@ -125,9 +128,13 @@ Result<Metrics> compute_metrics(ProfileReader& profile, const Clusters& clusters
   metrics.lcomm = total_communication(traffic);
   metrics.comm_c = communication_concurrency(clusters.clusters, metrics.tasks);
   metrics.comm_loc = communication_locality(traffic);
-  metrics.comm_dyn = communication_dynamic(*loads);
-  const MemorySums memory =
-      add_up(options.memory.empty() ? profile.memory() : options.memory, metrics.tasks);
+  const Dynamic dynamic = communication_dynamic(*loads);
+  metrics.comm_dyn = dynamic.changes;
+  metrics.compared = dynamic.compared;
+  const bool whole = span.from_ns == profile.span().from_ns && span.to_ns == profile.span().to_ns;
+  const MemorySums memory = !options.memory.empty() ? add_up(options.memory, metrics.tasks)
+                            : whole                 ? add_up(profile.memory(), metrics.tasks)
+                                                    : MemorySums{};
   if (memory.accessed) metrics.comm_r = metrics.lcomm / *memory.accessed;
   if (memory.dram) metrics.dram_r = *memory.dram / *memory.accessed;
   return metrics;

@@ -12,7 +12,12 @@
 //   (2.8)  CommDyn = sum_i compare(M_i, M_{i+1})      intervals of one second, as published
 //
 // compare is 1 when the two intervals order the tasks differently by their amount of communication
-// (bytes sent and received, descending; ties by rank), else 0. Thread safety: pure functions.
+// (bytes sent and received, descending; ties by rank), else 0. The thesis does not say what an
+// interval without traffic is; here it has no order: it is skipped, and the interval after a pause
+// is compared with the last one that had traffic. A pause alone is no change.
+//
+// Memory volumes are those of a whole run: with a window, those of the profile are not used, and
+// given ones (MetricOptions::memory) are taken to be of the window. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +38,8 @@ struct Metrics {
   std::optional<double> dram_r;  // empty: DRAM volumes unavailable
   double comm_loc = 0;
   std::uint64_t comm_dyn = 0;
-  std::uint64_t intervals = 0;  // that CommDyn compared
+  std::uint64_t compared = 0;   // pairs of intervals that CommDyn compared
+  std::uint64_t intervals = 0;  // silent ones included
   double interval_s = 0;
   double seconds = 0;  // from the first to the last message
   int tasks = 0;       // T
@@ -51,7 +57,10 @@ struct RankLoads {
 double total_communication(const Traffic& traffic);                              // 2.2
 double communication_concurrency(std::span<const Cluster> clusters, int tasks);  // 2.4
 double communication_locality(const Traffic& traffic);                           // 2.6, 2.7
-std::uint64_t communication_dynamic(const RankLoads& loads);                     // 2.8
+struct Dynamic {
+  std::uint64_t changes = 0, compared = 0;
+};
+Dynamic communication_dynamic(const RankLoads& loads);  // 2.8
 // Error: more than 2^26 cells; the sentence asks for longer intervals.
 Result<RankLoads> rank_loads(ProfileReader& profile, const TimeWindow& window,
                              std::uint64_t interval_ns, const Progress& progress = {});

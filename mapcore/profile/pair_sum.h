@@ -4,6 +4,7 @@
 // well under a second. Self-sends are left out. Thread safety: a value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,13 @@ class PairSum {
     cell.messages += messages;
   }
   void add(const ProfileEvent& event) { add(event.src, event.dst, event.bytes); }
+  // At least these.
+  void raise(std::uint32_t src, std::uint32_t dst, std::uint64_t bytes, std::uint64_t messages) {
+    if (src == dst) return;
+    Cell& cell = dense_.empty() ? sparse_[key(src, dst)] : dense_[key(src, dst)];
+    cell.bytes = std::max(cell.bytes, bytes);
+    cell.messages = std::max(cell.messages, messages);
+  }
   CommMatrix matrix() const;
   void clear();
 

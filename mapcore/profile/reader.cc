@@ -39,10 +39,10 @@ Result<ProfileReader> ProfileReader::from_fd(UniqueFd fd, const std::string& nam
   reader.size_ = static_cast<std::uint64_t>(info.st_size);
   Octets head(profile_format::kFileHeaderSize);
   const bool whole = reader.read_at(0, head);
-  if (whole && std::memcmp(head.data(), profile_format::kFileMagic, 8) == 0 &&
-      head[8] != profile_format::kVersion) {
+  const auto version = whole ? profile_format::file_version(head) : std::nullopt;
+  if (version && *version != profile_format::kVersion) {
     return Error(fmt::format("profile '{}' is of version {}, this program reads version {}", name,
-                             head[8], profile_format::kVersion));
+                             *version, profile_format::kVersion));
   }
   const auto header = whole ? profile_format::decode_file_header(head) : std::nullopt;
   if (header) reader.header_ = *header;

@@ -29,6 +29,12 @@ std::optional<double> number(const Json& object, const char* key) {
   return found;
 }
 
+// 0 where it is no whole number that fits.
+std::uint64_t whole_number(const Json& object, const char* key) {
+  const Json* value = find(object, key);
+  return value != nullptr && value->is_number_unsigned() ? value->get<std::uint64_t>() : 0;
+}
+
 std::optional<int> rank_at(const Json& object, const char* key) {
   const Json* value = find(object, key);
   if (value == nullptr || !value->is_number_integer()) return std::nullopt;
@@ -52,8 +58,8 @@ std::optional<std::vector<MatrixEntry>> read_matrix_cells(const Json& cells) {
 void read_extras(const Json& report, ReportInput& input) {
   if (const Json* node = find(report, "node"); node != nullptr && node->is_string())
     input.node = node->get<std::string>();
-  input.job = static_cast<std::uint64_t>(number(report, "job").value_or(0));
-  input.step = static_cast<std::uint64_t>(number(report, "step").value_or(0));
+  input.job = whole_number(report, "job");
+  input.step = whole_number(report, "step");
   if (const Json* off = find(report, "off_node"); off != nullptr && off->is_array()) {
     for (const Json& cell : *off) input.off_node_bytes += number(cell, "bytes").value_or(0);
   }

@@ -15,27 +15,31 @@ TimeWindow clip(const TimeWindow& window, const TimeWindow& span) {
 
 bool uses_totals(const ProfileReader& profile, const TimeWindow& window) {
   const TimeWindow span = profile.span();
-  const std::vector<RankDrops> drops = profile.drops();
-  const bool dropped =
-      std::any_of(drops.begin(), drops.end(), [](const RankDrops& d) { return d.events > 0; });
-  return dropped && window.from_ns <= span.from_ns && window.to_ns >= span.to_ns &&
-         profile.header().nodes == 1 && profile.header().local_ranks == profile.header().ranks &&
-         !profile.totals().empty();
+  return all_drops(profile).events > 0 && window.from_ns <= span.from_ns &&
+         window.to_ns >= span.to_ns && !profile.totals().empty();
+}
+
+RankDrops all_drops(const ProfileReader& profile) {
+  RankDrops sum;
+  for (const RankDrops& drops : profile.drops()) {
+    sum.events += drops.events;
+    sum.bytes += drops.bytes;
+  }
+  return sum;
 }
 
 CommMatrix profile_matrix(ProfileReader& profile, const TimeWindow& window,
                           const Progress& progress) {
   PairSum sum(profile.ranks());
-  if (uses_totals(profile, window)) {
-    for (const PairTotal& t : profile.totals()) sum.add(t.src, t.dst, t.bytes, t.messages);
-    return sum.matrix();
-  }
   profile.for_each(
       window,
       [&](std::span<const ProfileEvent> events) {
         for (const ProfileEvent& event : events) sum.add(event);
       },
       progress);
+  if (uses_totals(profile, window)) {
+    for (const PairTotal& t : profile.totals()) sum.raise(t.src, t.dst, t.bytes, t.messages);
+  }
   return sum.matrix();
 }
 

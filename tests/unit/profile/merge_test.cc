@@ -116,6 +116,32 @@ TEST_CASE("with drops the exact totals stand for the whole run, the events for a
   CHECK(profile_matrix(*reader, {0, 10}).total_bytes() == 0);
 }
 
+TEST_CASE(
+    "with drops a merged profile has exact pairs inside the nodes, and recorded ones between") {
+  const TempDir dir;
+  std::vector<std::string> files;
+  for (std::uint32_t n = 0; n < 2; ++n) {
+    profile_format::FileHeader header = small_header(4);
+    header.node = n == 0 ? "a" : "b";
+    header.local_ranks = 2;
+    files.push_back(dir.file(header.node));
+    auto writer = ProfileWriter::create(files.back(), header);
+    REQUIRE(writer->add({10, 2 * n, 2 * n + 1, 5}).ok());
+    REQUIRE(writer->add({20, 2 * n, (2 * n + 2) % 4, 7}).ok());
+    REQUIRE(writer->add_drops(std::vector<RankDrops>{{2 * n, 1, 95}}).ok());
+    REQUIRE(
+        writer->add_totals(std::vector<PairTotal>{{2 * n, 2 * n + 1, 100, 2}, {2 * n, 2 * n, 7, 1}})
+            .ok());
+    REQUIRE(writer->finish().ok());
+  }
+  REQUIRE(merge_profiles(files, dir.file("ab")).ok());
+  auto reader = ProfileReader::open(dir.file("ab"));
+  const CommMatrix matrix = profile_matrix(*reader);
+  REQUIRE(matrix.entries.size() == 4);
+  for (const MatrixEntry& e : matrix.entries) CHECK(e.bytes == (e.dst / 2 == e.src / 2 ? 100 : 7));
+  CHECK(all_drops(*reader).bytes == 190);
+}
+
 TEST_CASE("memory volumes") {
   const auto good = parse_memory_csv("rank,accessed_bytes,dram_bytes\n1,100,7\n0,50\n", "m", 2);
   REQUIRE(good.ok());
@@ -140,6 +166,11 @@ TEST_CASE("the report of an online run is a matrix; anything else is one sentenc
   CHECK(report->off_node_bytes == 3);
   CHECK(report->seconds == 1.5);
   CHECK(report->remaps == 2);
+  const auto odd = parse_report(
+      R"({"job":1e300,"step":-1,"ranks":[{"rank":0}],"matrix":[],"totals":{"remaps":1e300}})", "r");
+  REQUIRE(odd.ok());
+  CHECK(odd->job == 0);
+  CHECK(odd->step == 0);
   for (const char* bad : {"{", "{}", "[]", R"({"matrix":[],"ranks":[]})",
                           R"({"matrix":[{"src":-1,"dst":0,"bytes":1,"messages":1}],"ranks":[]})",
                           R"({"matrix":[{"src":0,"dst":1,"bytes":-1,"messages":1}],"ranks":[]})",

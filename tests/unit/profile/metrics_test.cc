@@ -3,6 +3,8 @@
 // shared with the library.
 #include "mapcore/profile/metrics.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <numeric>
 #include <set>
@@ -68,7 +70,9 @@ double golden_locality(Dense s) {
   return sum / 32;
 }
 
-std::uint64_t golden_dynamic(const std::vector<Row>& rows, long interval_us) {
+// {changes, comparisons}
+std::pair<std::uint64_t, std::uint64_t> golden_dynamic(const std::vector<Row>& rows,
+                                                       long interval_us) {
   std::map<long, Dense> parts;
   const long last = rows.back().time / interval_us;
   for (long i = 0; i <= last; ++i) {
@@ -79,6 +83,7 @@ std::uint64_t golden_dynamic(const std::vector<Row>& rows, long interval_us) {
   }
   std::vector<std::vector<int>> order;
   for (const auto& [i, s] : parts) {
+    if (golden_lcomm(s) == 0) continue;  // silent: it has no order
     std::vector<std::pair<double, int>> amount;
     for (int t = 0; t < 32; ++t) {
       const auto& row = s[static_cast<std::size_t>(t)];
@@ -90,7 +95,7 @@ std::uint64_t golden_dynamic(const std::vector<Row>& rows, long interval_us) {
   }
   std::uint64_t changes = 0;
   for (std::size_t i = 0; i + 1 < order.size(); ++i) changes += order[i] != order[i + 1] ? 1 : 0;
-  return changes;
+  return {changes, order.size() - 1};
 }
 
 // TaskN from the rows whose time lies in a cluster.
@@ -131,13 +136,14 @@ TEST_CASE("metrics of NPB are those of the direct formulas") {
     const Measured m = measure(reader);
     CHECK(m.metrics.lcomm == golden_lcomm(s));
     CHECK(m.metrics.comm_loc == Approx(golden_locality(s)).epsilon(1e-12));
-    CHECK(m.metrics.comm_dyn == golden_dynamic(rows, 1'000'000));
+    CHECK(std::pair(m.metrics.comm_dyn, m.metrics.compared) == golden_dynamic(rows, 1'000'000));
     CHECK(m.metrics.comm_c == Approx(golden_concurrency(rows, m.clusters)).epsilon(1e-12));
     CHECK(!m.metrics.comm_r);
     CHECK(!m.metrics.dram_r);
     MetricOptions half;
     half.interval_ns = 500'000'000;
-    CHECK(measure(reader, half).metrics.comm_dyn == golden_dynamic(rows, 500'000));
+    const Metrics finer = measure(reader, half).metrics;
+    CHECK(std::pair(finer.comm_dyn, finer.compared) == golden_dynamic(rows, 500'000));
   }
 }
 
@@ -150,11 +156,25 @@ TEST_CASE("metrics order the applications as published") {
   }
   CHECK(of["is"].comm_dyn < of["ft"].comm_dyn);
   CHECK(of["mg"].comm_dyn < of["ft"].comm_dyn);
-  for (const char* app : {"ft", "is", "mg"}) CHECK(of["ep"].lcomm < of[app].lcomm);
+  for (const char* app :
+       {"bt.A.25", "cg.A.32", "ft.A.32", "is.A.32", "lu.A.32", "mg.A.32", "sp.A.25"}) {
+    std::ifstream in(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + "/bytes.mat");
+    const double total = std::accumulate(std::istream_iterator<double>(in), {}, 0.0);
+    CHECK(total > 0);
+    CHECK(of["ep"].lcomm < 2 * total);
+  }
   CHECK(classify(of["ep"]).kind == MappingClass::kNonMapping);
   CHECK(classify(of["ft"]).kind == MappingClass::kDynamic);
   CHECK(classify(of["is"]).kind == MappingClass::kStatic);
   CHECK(classify(of["mg"]).kind == MappingClass::kStatic);
+  // One second holds all of IS: nothing was compared, and that is said.
+  CHECK(of["is"].compared < 2);
+  CHECK(classify(of["is"]).dynamics_unknown);
+  CHECK(classify(of["is"]).reason.find("use shorter intervals (-i)") != std::string::npos);
+  CHECK(!classify(of["ft"]).dynamics_unknown);
+  CHECK(classify(of["ft"]).reason.find(
+            fmt::format("changed in {} of {} comparisons", of["ft"].comm_dyn, of["ft"].compared)) !=
+        std::string::npos);
 }
 
 TEST_CASE("EP talks at its start and end, IS in separate bursts") {
@@ -178,11 +198,15 @@ TEST_CASE("memory volumes give CommR and DramR, and the decision tree its first 
   const TempDir dir;
   ProfileReader reader = open_npb(dir, "ft");
   MetricOptions options;
-  for (std::uint32_t r = 0; r < 32; ++r)
-    options.memory.push_back({r, 1'000'000'000, true, 250'000'000});
+  double accessed = 0, dram = 0;
+  for (std::uint32_t r = 0; r < 32; ++r) {
+    options.memory.push_back({r, 1'000'000'000 + 7'000'000ULL * r, true, 500'000ULL * r * r});
+    accessed += static_cast<double>(options.memory.back().accessed);
+    dram += static_cast<double>(options.memory.back().dram);
+  }
   const Metrics m = measure(reader, options).metrics;
-  CHECK(m.comm_r.value() == Approx(m.lcomm / 32e9));
-  CHECK(m.dram_r.value() == Approx(0.25));
+  CHECK(m.comm_r.value() == Approx(m.lcomm / accessed));
+  CHECK(m.dram_r.value() == Approx(dram / accessed));
   CHECK(!classify(m).from_load);
   Thresholds high;
   high.comm_r = 1;
@@ -211,6 +235,37 @@ TEST_CASE("a steady program is static, one that changes partners is dynamic") {
   }
   auto steady = ProfileReader::open(write_profile(dir, 4, events));
   CHECK(measure(*steady).metrics.comm_dyn == 0);
+}
+
+TEST_CASE("a pause is no change: intervals without traffic are skipped") {
+  const TempDir dir;
+  std::vector<ProfileEvent> events;
+  for (const std::uint64_t second : {0, 3, 4, 9})
+    events.push_back({second * 1'000'000'000, 2, 3, 50});
+  auto steady = ProfileReader::open(write_profile(dir, 4, events));
+  const Metrics m = measure(*steady).metrics;
+  CHECK(m.comm_dyn == 0);
+  CHECK(m.compared == 3);
+  CHECK(m.intervals == 10);
+  events.back().dst = 0;
+  auto changed = ProfileReader::open(write_profile(dir, 4, events));
+  CHECK(measure(*changed).metrics.comm_dyn == 1);
+}
+
+TEST_CASE("memory volumes of the profile are those of the whole run, so a window has none") {
+  const TempDir dir;
+  auto writer = ProfileWriter::create(dir.file("m"), small_header(2));
+  for (std::uint64_t t = 0; t < 100; ++t) REQUIRE(writer->add({t * 1'000'000, 0, 1, 5}).ok());
+  REQUIRE(writer->add_memory(std::vector<RankMemory>{{0, 100, true, 10}, {1, 300, true, 30}}).ok());
+  REQUIRE(writer->finish().ok());
+  auto reader = ProfileReader::open(dir.file("m"));
+  CHECK(measure(*reader).metrics.comm_r.value() == Approx(1000.0 / 400));
+  MetricOptions part;
+  part.clusters.window = {0, 50'000'000};
+  CHECK(!measure(*reader, part).metrics.comm_r);
+  CHECK(!measure(*reader, part).metrics.dram_r);
+  part.memory = reader->memory();
+  CHECK(measure(*reader, part).metrics.comm_r.value() == Approx(500.0 / 400));
 }
 
 TEST_CASE("too many intervals are refused with a sentence") {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `ondeloc profile` says: one sentence for what it cannot do or does not know.
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/apps/command.h"
+
+using namespace ondeloc;
+
+namespace {
+
+std::string import_npb(const TempDir& dir, const std::string& app) {
+  const std::string profile = dir.file(app + ".prof");
+  REQUIRE(
+      run_command(dir, {"profile", "import", npb_file(app, "events.csv"), "-o", profile}).status ==
+      0);
+  return profile;
+}
+
+void check_sentence(const Ran& ran, int status, const std::string& words) {
+  CAPTURE(ran.err, words);
+  CHECK(ran.status == status);
+  CHECK(ran.err.find(words) != std::string::npos);
+  CHECK(ran.out.empty());
+}
+
+}  // namespace
+
+TEST_CASE("sizes and numbers that cannot be are one sentence") {
+  const TempDir dir;
+  write_text(dir.file("r.json"), R"({"job":1e300,"ranks":[{"rank":16777215}],"matrix":[]})");
+  for (const char* format : {"matrix", "messages", "normalised"})
+    check_sentence(run_command(dir, {"profile", "export", dir.file("r.json"), "-f", format}), 1,
+                   "16777216 ranks is too large (4096 at most)");
+  CHECK(run_command(dir, {"profile", "info", dir.file("r.json")}).status == 0);
+  const std::string ep = import_npb(dir, "ep.A.32");
+  for (const char* option : {"--commdyn", "--commr", "--dramr", "--load", "-i"})
+    check_sentence(run_command(dir, {"profile", "classify", ep, option, "nan"}), 2,
+                   "'nan' is not a number");
+}
+
+TEST_CASE("a window without messages is told by every command that takes one") {
+  const TempDir dir;
+  const std::string ep = import_npb(dir, "ep.A.32");
+  const std::vector<std::vector<std::string>> commands{{"metrics"},
+                                                       {"clusters"},
+                                                       {"classify"},
+                                                       {"map", "-t", "numa:4 core:8 pu:1"},
+                                                       {"export"},
+                                                       {"export", "-f", "intervals"},
+                                                       {"export", "-f", "matrix"},
+                                                       {"heatmap", "-o", dir.file("h.svg")},
+                                                       {"timeline", "-o", dir.file("t.svg")}};
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.begin(), "profile");
+    words.insert(words.end(), {ep, "-w", "1:1.5"});
+    check_sentence(run_command(dir, words), 1, "no message lies in '1:1.5'");
+  }
+  CHECK(!std::filesystem::exists(dir.file("h.svg")));
+}
+
+TEST_CASE("fewer clusters than asked for are told") {
+  const TempDir dir;
+  const std::string ep = import_npb(dir, "ep.A.32");
+  const Ran ran = run_command(dir, {"profile", "clusters", ep, "-k", "90", "-f", "json"});
+  CHECK(ran.status == 0);
+  const auto clusters = nlohmann::json::parse(ran.out);
+  CHECK(clusters.size() < 90);
+  CHECK(ran.err.find(std::to_string(clusters.size()) + " clusters instead of 90") !=
+        std::string::npos);
+  CHECK(run_command(dir, {"profile", "clusters", ep, "-k", "2"}).err.empty());
+}
+
+TEST_CASE("what the recording dropped is told by whatever rests on the messages") {
+  const TempDir dir;
+  auto writer = ProfileWriter::create(dir.file("d"), small_header(4));
+  for (std::uint64_t t = 0; t < 30; ++t) REQUIRE(writer->add({t * 1'000'000, 0, 1, 5}).ok());
+  REQUIRE(writer->add_drops(std::vector<RankDrops>{{0, 10, 50}}).ok());
+  REQUIRE(writer->finish().ok());
+  const std::vector<std::vector<std::string>> commands{{"metrics"},
+                                                       {"clusters"},
+                                                       {"classify"},
+                                                       {"map", "-t", "numa:2 core:2 pu:1"},
+                                                       {"heatmap", "-o", dir.file("h.svg")},
+                                                       {"timeline", "-o", dir.file("t.svg")}};
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.begin(), "profile");
+    words.push_back(dir.file("d"));
+    const Ran ran = run_command(dir, words);
+    CAPTURE(words[1], ran.err);
+    CHECK(ran.status == 0);
+    CHECK(ran.told() == 1);
+    CHECK(ran.err.find("10 messages (25 %) were dropped") != std::string::npos);
+  }
+  const Ran json = run_command(dir, {"profile", "classify", dir.file("d"), "-f", "json"});
+  CHECK(nlohmann::json::parse(json.out)["metrics"]["dropped_messages"] == 10);
+}
+
+TEST_CASE("the map of a profile takes one group per cluster, not the sum") {
+  const TempDir dir;
+  const std::string ft = import_npb(dir, "mg.A.32");
+  const auto map = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"profile", "map", ft, "-t", "numa:4 core:8 pu:1", "-f", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = run_command(dir, words);
+    REQUIRE(ran.status == 0);
+    return nlohmann::json::parse(ran.out)["ranks"];
+  };
+  CHECK(map({}) != map({"-k", "1"}));
+}
