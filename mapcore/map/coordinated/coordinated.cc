@@ -11,7 +11,8 @@
 //      fresh solution on the coarsened graph is not better either, it is kept: the usual interval;
 //   2. the best start or the blocks that merging gives, and a multilevel solution are refined, on
 //      the smoothed cost too;
-//   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank, while
+//   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank,
+//   while
 //      counted work lasts and brings something;
 //   4. groups are named and ranks moved back so that as many as possible stay where they are.
 //
