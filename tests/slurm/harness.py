@@ -68,8 +68,10 @@ class Case(unittest.TestCase):
 
     def tearDown(self):
         left = wait_until_none_left()
+        unfinished = [path.name for path in pathlib.Path(self.dir).rglob("*.json.*")]
         shutil.rmtree(self.dir, ignore_errors=True)
         self.assertEqual(left, [], "processes of the user are left")
+        self.assertEqual(unfinished, [], "temporary files of reports are left")
 
     def run_user(self, *command, env=None, timeout=120):
         return subprocess.run(**as_user(command, self.dir, env), capture_output=True,

@@ -7,6 +7,8 @@ import harness
 
 LJ = pathlib.Path(__file__).parents[2] / "etc" / "examples" / "in.lj"
 OPTION = "online,interval=100ms,max-interval=200ms,decide=always,report=r.%j.json"
+# Three of four on one NUMA node: there is a better mapping, and ranks have to move.
+START = "--cpu-bind=map_cpu:0,0,0,1"
 
 SPC_TOPOLOGY = """#include "oplsaa.ff/forcefield.itp"
 #include "oplsaa.ff/spc.itp"
@@ -37,10 +39,11 @@ class Results(harness.Case):
         report = self.report(name)
         self.assertEqual(len(report["ranks"]), 4)
         self.assertGreater(sum(cell["bytes"] for cell in report["matrix"]), 100_000)
-        self.assertGreater(len(report["intervals"]), 0)
+        self.assertGreater(report["totals"]["remaps"], 0, "nobody was moved")
+        self.assertGreater(report["totals"]["migrations"], 0, "nobody was moved")
 
     def thermo(self, ondeloc):
-        result = self.srun("-n4", "lmp", "-in", LJ, "-log", "none", "-var", "steps", "300",
+        result = self.srun("-n4", START, "lmp", "-in", LJ, "-log", "none", "-var", "steps", "300",
                            ondeloc=ondeloc)
         self.assert_ran(result)
         lines = result.stdout.splitlines()
@@ -56,7 +59,7 @@ class Results(harness.Case):
 
     def energies(self, ondeloc, name):
         self.assert_ran(self.srun(
-            "-n4", "gmx_mpi", "mdrun", "-s", "w.tpr", "-deffnm", name, "-reprod", "-notunepme", "-dlb",
+            "-n4", START, "gmx_mpi", "mdrun", "-s", "w.tpr", "-deffnm", name, "-reprod", "-notunepme", "-dlb",
             "no", "-ntomp", "1", "-nb", "cpu", "-pin", "off", ondeloc=ondeloc, timeout=300))
         log = pathlib.Path(self.dir, f"{name}.log").read_text(encoding="utf-8", errors="replace")
         return re.findall(r"Energies \(kJ/mol\)\n(?:.+\n)+", log)

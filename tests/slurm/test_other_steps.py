@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Extern and interactive steps are left alone, and so is what a user runs in them. A Slurm of its own: PrologFlags=Contain gives
+every job an extern step, LaunchParameters=use_interactive_step runs salloc's shell in a step."""
+import os
+import pathlib
+import subprocess
+
+import harness
+
+PRIVATE_SLURM = pathlib.Path(__file__).resolve().parents[2] / "etc" / "private-slurm"
+DIR = pathlib.Path(harness.ROOT, "other-steps")
+# What the shell of the interactive step is: it says what it has got, and starts a normal step.
+SHELL = "env > interactive.env; srun -n1 --overlap env > normal.env"
+
+
+def of_ondeloc(pid):
+    """What a process has of ondeloc: variables, libraries and the segment."""
+    process = pathlib.Path("/proc", str(pid))
+    found = [word for word in (process / "environ").read_bytes().decode().split("\0")
+             if word.startswith(("ONDELOC_STEP=", "LD_PRELOAD="))]
+    found += [line.split()[-1] for line in (process / "maps").read_text().splitlines() if "libondeloc_rank" in line]
+    return found + [link for link in (os.readlink(fd) for fd in (process / "fd").iterdir()) if "memfd:ondeloc" in link]
+
+
+def children_of(pid):
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def stepd(name):
+    """The slurmstepd of this Slurm whose title ends with the name of its step."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().rstrip(b"\0 ").decode()
+            if command.startswith("slurmstepd: [") and command.endswith(f".{name}]") and \
+                    str(DIR).encode() in (process / "environ").read_bytes():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+class OtherSteps(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        plugin = next(line for line in harness.PLUGSTACK.read_text(encoding="ascii").splitlines()
+                      if line.startswith("optional"))
+        subprocess.run([PRIVATE_SLURM, "start", DIR, "--plugin", plugin, "--conf", "PrologFlags=Contain",
+                        "--conf", "LaunchParameters=use_interactive_step",
+                        "--conf", f"InteractiveStepOptions=\"--interactive --preserve-env sh -c '{SHELL}'\""],
+                       check=True)
+        cls.addClassCleanup(subprocess.run, [PRIVATE_SLURM, "stop", DIR], check=True)
+
+    ENV = {"SLURM_CONF": f"{DIR}/slurm.conf"}
+
+    def test_extern_step(self):
+        running = subprocess.Popen(stdout=subprocess.PIPE, stderr=subprocess.PIPE, **harness.as_user(
+            [*harness.srun_command("online"), "-n1", "sleep", "3"], self.dir, self.ENV))
+        self.addCleanup(running.kill)
+        self.assertTrue(harness.wait_for(lambda: harness.pids_of("sleep") and harness.pids_of("ondeloc-mapper"), 30))
+        externs = stepd("extern")
+        self.assertEqual(len(externs), 1)
+        children = children_of(externs[0])
+        self.assertTrue(children, "an extern step has a process of its own")
+        for pid in [*externs, *children]:
+            self.assertEqual(of_ondeloc(pid), [])
+        # So that this can fail: the normal step beside it has all that is looked for.
+        seen = " ".join(of_ondeloc(harness.pids_of("sleep")[0]))
+        for part in "ONDELOC_STEP=", "LD_PRELOAD=", "libondeloc_rank", "memfd:ondeloc":
+            self.assertIn(part, seen)
+        self.assertEqual(len(harness.pids_of("ondeloc-mapper")), 1)
+        running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 0)
+
+    def test_interactive_step(self):
+        result = self.run_user("script", "-qec", "salloc --quiet -n1 --ondeloc=online", "/dev/null", env=self.ENV, timeout=60)
+        self.assert_ran(result)
+        text = {name: pathlib.Path(self.dir, f"{name}.env").read_text() for name in ("interactive", "normal")}
+        self.assertIn("SLURM_STEP_ID=4294967290", text["interactive"], "this was no interactive step")
+        self.assertNotIn("ONDELOC_STEP=", text["interactive"])
+        self.assertNotIn("LD_PRELOAD=", text["interactive"])
+        self.assertIn("ONDELOC_STEP=", text["normal"], "salloc's option reaches the steps inside")
+
+
+if __name__ == "__main__":
+    harness.main()
