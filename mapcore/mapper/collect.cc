@@ -97,17 +97,25 @@ std::string text_of(T value, std::initializer_list<const char*> names) {
   return names.begin()[static_cast<std::size_t>(value)];
 }
 
+std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
+
+// One for every row of key_rows(), in that order.
 void add_options(const MapperConfig& config, Report& report) {
   const Options& o = config.options;
-  report.options = {
-      {"algorithm", o.algorithm},
-      {"interval", fmt::format("{}ms", std::max(o.interval_ms, config.min_interval_ms))},
-      {"max-interval", fmt::format("{}ms", o.max_interval_ms)},
-      {"slope", fmt::format("{}", o.slope)},
-      {"threshold", fmt::format("{}", o.threshold)},
-      {"decide", text_of(o.decide, {"auto", "always", "never"})},
-      {"transport", text_of(o.transport, {"auto", "shm", "pmix"})},
-      {"memory", text_of(o.memory, {"auto", "follow", "stay"})}};
+  const std::uint32_t interval = std::max(o.interval_ms, config.min_interval_ms);
+  report.options = {{"algorithm", o.algorithm},
+                    {"interval", fmt::format("{}ms", interval)},
+                    {"max-interval", fmt::format("{}ms", std::max(o.max_interval_ms, interval))},
+                    {"slope", fmt::format("{}", o.slope)},
+                    {"threshold", fmt::format("{}", o.threshold)},
+                    {"decide", text_of(o.decide, {"auto", "always", "never"})},
+                    {"transport", text_of(o.transport, {"auto", "shm", "pmix"})},
+                    {"memory", text_of(o.memory, {"auto", "follow", "stay"})},
+                    {"report", o.report},
+                    {"cells", fmt::format("{}", o.cells)},
+                    {"on-error", text_of(o.on_error, {"fail", "warn"})},
+                    {"relative", yes_or_no(o.relative)},
+                    {"verbose", yes_or_no(o.verbose)}};
 }
 
 void add_topology(const MapperState& state, Report& report) {

@@ -38,7 +38,7 @@ struct ReportInterval {
   double messages = 0;
   double off_node_bytes = 0;
   std::uint64_t samples = 0;  // SAMPLE events that came in it
-  double sample_bytes = 0;    // what they said was sent to ranks of the node, self-sends included
+  double sample_bytes = 0;    // what they said was sent to other ranks of the node
   std::optional<double> remote_share_before, remote_share_after;
   double peak_load_before = 0, peak_load_after = 0;
   double cost_before = 0, cost_after = 0;

@@ -18,6 +18,7 @@
 
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/proc.h"
+#include "mapcore/options/option_table.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/segment/event_record.h"
 #include "mapcore/segment/segment_create.h"
@@ -164,6 +165,9 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
   const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
   CHECK(report["job"] == 17);
   CHECK(report["step"] == 3);
+  CHECK(report["options"].size() == key_rows().size());
+  for (const KeyRow& row : key_rows()) CHECK(report["options"].contains(std::string(row.name)));
+  CHECK(report["options"]["max-interval"] == "200ms");
   CHECK(report["totals"]["remaps"] >= 2);
   CHECK(report["matrix"].size() == 8);
   for (const auto& cell : report["matrix"])
