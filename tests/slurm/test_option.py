@@ -49,6 +49,33 @@ class Option(harness.Case):
         self.assertIn("algorithm=NAME", result.stdout)
         self.assertFalse(pathlib.Path(self.dir, "launched").exists())
 
+    def with_words(self, *words):
+        """The plugin's line in plugstack.conf gets more words for one test."""
+        text = harness.PLUGSTACK.read_text(encoding="ascii")
+        self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="ascii")
+        harness.PLUGSTACK.write_text(" ".join([text.rstrip("\n"), *words]) + "\n", encoding="ascii")
+
+    def test_default_of_the_site(self):
+        """A step whose user says nothing, and one whose user says off."""
+        self.assertNotIn("ONDELOC_STEP=", self.srun("-n1", "env").stdout)
+        self.with_words("default=online")
+        self.assertIn("ONDELOC_STEP=", self.srun("-n1", "env").stdout)
+        off = self.srun("-n1", "env", ondeloc="off")
+        self.assert_ran(off)
+        self.assertNotIn("ONDELOC_STEP=", off.stdout)
+
+    def test_shortest_interval_of_the_site(self):
+        def intervals(name):
+            self.assert_ran(self.srun("-n4", f"{harness.APPS}/partners", "-s", "1",
+                                      ondeloc=f"online,decide=never,interval=150ms,max-interval=200ms,report={name}"))
+            report = self.report(name)
+            options = {key: report["options"][key] for key in ("interval", "max-interval")}
+            return {interval["interval_ms"] for interval in report["intervals"]}, options
+
+        self.assertEqual(intervals("a.json"), ({150, 200}, {"interval": "150ms", "max-interval": "200ms"}))
+        self.with_words("min-interval=600ms")
+        self.assertEqual(intervals("b.json"), ({600}, {"interval": "600ms", "max-interval": "600ms"}))
+
     def test_good_option_launches(self):
         self.assert_ran(self.srun("touch", "launched", ondeloc="off"))
         self.assertTrue(pathlib.Path(self.dir, "launched").exists())
