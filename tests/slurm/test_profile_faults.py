@@ -4,7 +4,6 @@ usable, the job unharmed."""
 import contextlib
 import os
 import pathlib
-import resource
 import signal
 import subprocess
 
@@ -70,7 +69,7 @@ class Recorder(profiling.Profiling):
         """Slurm gives the limits of who calls srun to the tasks alone; the recorder can have one from elsewhere."""
         with self.recording("-s", "3", "-p", "1000") as pids:
             for pid in pids:
-                resource.prlimit(pid, resource.RLIMIT_FSIZE, (6000, 6000))
+                self.assert_ran(self.run_user("prlimit", f"--pid={pid}", "--fsize=6000"))
         told = [line for line in self.err.splitlines() if "ondeloc" in line]
         self.assertEqual(len(told), 1, self.err)
         self.assertIn("ends early, its complete blocks are usable: File too large", told[0])
