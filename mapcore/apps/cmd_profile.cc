@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "mapcore/base/progress.h"
 #include "mapcore/base/text.h"
 #include "mapcore/profile/window_matrix.h"
 
@@ -122,27 +123,18 @@ Result<CommMatrix> source_matrix(ProfileSource& source, const ProfileOptions& op
   return matrix;
 }
 
+namespace {
+double progress_after_s = 1;  // --progress-after
+}  // namespace
+
 Progress show_progress(const std::string& what) {
-  using Clock = std::chrono::steady_clock;
-  struct State {
-    Clock::time_point start = Clock::now(), last = start;
-    bool shown = false;
-    ~State() {
-      if (shown && isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
-    }
-  };
-  auto state = std::make_shared<State>();
-  return [state, what](double share) {
-    const bool terminal = isatty(STDERR_FILENO) != 0;
-    const auto now = Clock::now();
-    const auto pause = std::chrono::milliseconds(!state->shown ? 0 : terminal ? 200 : 2000);
-    if (now - state->start < std::chrono::seconds(1) || now - state->last < pause) return;
-    state->last = now;
-    state->shown = true;
-    fmt::print(stderr, "{}ondeloc: {} {:.0f} %{}", terminal ? "\r" : "", what, 100 * share,
-               terminal ? "" : "\n");
-    std::fflush(stderr);
-  };
+  static ProgressMeter meter(std::chrono::duration_cast<ProgressMeter::Clock::duration>(
+                                 std::chrono::duration<double>(progress_after_s)),
+                             isatty(STDERR_FILENO) != 0, [](std::string_view text) {
+                               std::fwrite(text.data(), 1, text.size(), stderr);
+                               std::fflush(stderr);
+                             });
+  return meter.phase(what);
 }
 
 void say_losses(const ProfileReader& profile) {
@@ -162,6 +154,10 @@ void add_profile(CLI::App& app, Job& job) {
   CLI::App* profile = app.add_subcommand(
       "profile", "what a recorded run says, and the static mapping that fits it");
   profile->require_subcommand(1);
+  profile
+      ->add_option("--progress-after", progress_after_s,
+                   "say how far the work is once it takes longer than this, seconds (default: 1)")
+      ->check(finite(0, 1e6));
   add_profile_files(*profile, job);
   add_profile_analysis(*profile, job);
   add_profile_pictures(*profile, job);

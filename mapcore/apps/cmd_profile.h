@@ -44,7 +44,8 @@ Result<ProfileSource> open_source(const std::string& path);
 // The sum matrix of either; a window of a report is an error.
 Result<CommMatrix> source_matrix(ProfileSource& source, const ProfileOptions& options);
 
-// Says on standard error how far a long job is, from one second on.
+// Says on standard error how far a long job is, from --progress-after on, counted from the first
+// phase.
 Progress show_progress(const std::string& what);
 // What reading found damaged and what the recording dropped, said once at the end.
 void say_losses(const ProfileReader& profile);

@@ -16,6 +16,7 @@ namespace {
 constexpr double kLeft = 90, kTop = 70, kRight = 170, kBottom = 70;
 constexpr double kSide = 1024;  // the plot's largest side while a rank has a cell of its own
 constexpr Colour kBoundary = 0xD62728;
+constexpr double kDigit = 8.5;  // width of a digit of size 13, and a little more
 
 // White over blue to nearly black, falling in lightness all the way.
 Colour shade(double share) {
@@ -151,6 +152,8 @@ void draw_nodes(Canvas& canvas, const Box& plot, const Grid& grid, const std::ve
   auto node_at = [&](int p) {
     return nodes[static_cast<std::size_t>(grid.order[static_cast<std::size_t>(p)])];
   };
+  canvas.text(plot.x - 9, plot.y - 6, "NUMA", 13, Align::kRight, kBoundary);
+  double free_from = 0;
   for (int from = 0, p = 1; p <= grid.ranks; ++p) {
     if (p < grid.ranks && node_at(p) == node_at(from)) continue;
     const double begin = from * unit, end = p * unit;
@@ -158,8 +161,13 @@ void draw_nodes(Canvas& canvas, const Box& plot, const Grid& grid, const std::ve
       canvas.line(plot.x + end, plot.y, plot.x + end, plot.y + plot.height, kBoundary, 1.5);
       canvas.line(plot.x, plot.y + end, plot.x + plot.width, plot.y + end, kBoundary, 1.5);
     }
-    canvas.text(plot.x + (begin + end) / 2, plot.y - 6, fmt::format("NUMA {}", node_at(from)), 13,
-                Align::kCentre, kBoundary);
+    const std::string label = fmt::format("{}", node_at(from));
+    const double width = kDigit * static_cast<double>(label.size());
+    const double middle = (begin + end) / 2;
+    if (middle - width / 2 >= free_from) {  // a label that would touch the one before is left out
+      canvas.text(plot.x + middle, plot.y - 6, label, 13, Align::kCentre, kBoundary);
+      free_from = middle + width / 2 + kDigit;
+    }
     from = p;
   }
 }

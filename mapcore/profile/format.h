@@ -42,8 +42,9 @@
 //                time - time of the event before (the first: - smallest time), src, dst, bytes
 //   totals  (2)  count x {src, dst, bytes, messages}: exact running totals from the rank's own
 //                counters; the last record of a pair counts; src = dst: what src sent off the node
-//   drops   (3)  count x {rank, events, bytes}: lost because the recorder was behind; running
-//                totals, the last record of a rank counts
+//   drops   (3)  count x {rank, events, bytes}: lost because the recorder was behind, or because
+//                threads of the rank sent at the same time (a note says how many those are);
+//                running totals, the last record of a rank counts
 //   memory  (4)  count x {rank, bytes accessed, bytes from DRAM + 1 or 0 = unknown}; the last
 //                record of a rank counts
 //   nodes   (5)  count x {length of name, name, first-event offset ns (zigzag), ranks recorded}:

@@ -189,11 +189,13 @@ Outcome run(Design& design, bool flood) {
   }
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t read = 0;
+  int pause_ms = 1;  // as the recorder: 1 ms while events come, up to 20 while none do
   for (bool last = false; !last;) {
     last = shared->done == kRanks;
     const std::uint64_t got = design.drain();
     read += got;
-    if (got == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    pause_ms = got > 0 ? 1 : std::min(2 * pause_ms, 20);
+    if (!last) std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
   }
   const double seconds = bench::seconds_since(start);
   while (wait(nullptr) > 0) {

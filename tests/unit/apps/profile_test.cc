@@ -2,6 +2,9 @@
 // What `ondeloc profile` says: one sentence for what it cannot do or does not know.
 #include <nlohmann/json.hpp>
 
+#include <iterator>
+#include <sstream>
+
 #include "tests/unit/apps/command.h"
 
 using namespace ondeloc;
@@ -106,4 +109,40 @@ TEST_CASE("the map of a profile takes one group per cluster, not the sum") {
     return nlohmann::json::parse(ran.out)["ranks"];
   };
   CHECK(map({}) != map({"-k", "1"}));
+}
+
+TEST_CASE("long work says how far it is") {
+  const TempDir dir;
+  for (const char* after : {"0", "1000"}) {
+    std::vector<std::string> words{"profile", "--progress-after", after};
+    words.insert(words.end(), {"info", import_npb(dir, "mg.A.32")});
+    const Ran ran = run_command(dir, words);
+    CHECK(ran.status == 0);
+    CHECK((ran.err.find("ondeloc: reading ") != std::string::npos) == (after == std::string("0")));
+  }
+}
+
+TEST_CASE("matrices are exported as counted from the events") {
+  const TempDir dir;
+  const std::string is = import_npb(dir, "is.A.32");
+  const auto cells = [](const std::string& text) {
+    std::istringstream in(text);
+    return std::vector<double>{std::istream_iterator<double>(in), {}};
+  };
+  const auto exported = [&](const char* format) {
+    return cells(run_command(dir, {"profile", "export", is, "-f", format}).out);
+  };
+  for (const char* kind : {"bytes", "messages"}) {
+    std::vector<double> recorded =
+        cells(read_text(npb_file("is.A.32", kind + std::string(".mat"))));
+    REQUIRE(recorded.size() == 32 * 32);
+    for (std::size_t i = 0; i < 32; ++i) recorded[i * 33] = 0;
+    CHECK(exported(kind == std::string("bytes") ? "matrix" : "messages") == recorded);
+    if (kind == std::string("messages")) continue;
+    const double most = *std::max_element(recorded.begin(), recorded.end());
+    const std::vector<double> scaled = exported("normalised");
+    REQUIRE(scaled.size() == recorded.size());
+    for (std::size_t i = 0; i < scaled.size(); ++i)
+      CHECK(scaled[i] == Approx(recorded[i] / most).epsilon(1e-5));
+  }
 }

@@ -7,8 +7,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "mapcore/picture/heat_map.h"
+#include "mapcore/picture/timeline.h"
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -63,6 +66,22 @@ CommMatrix band(int ranks) {
   return matrix;
 }
 
+template <class Draw>
+std::string drawn(Draw draw) {
+  const std::string path = temporary(".svg");
+  REQUIRE(draw(path).ok());
+  std::ifstream in(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::filesystem::remove(path);
+  return text;
+}
+
+std::size_t count(const std::string& text, const std::string& piece) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(piece); at != text.npos; at = text.find(piece, at + 1)) ++found;
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("darker is more and white is nothing, at 32 and at 512 ranks") {
@@ -98,6 +117,48 @@ TEST_CASE("nearly equal values look nearly equal") {
   const int most = seen.light(kLeft + 2 * 60 + 30, kTop + 60 + 30);
   CHECK(std::abs(most - seen.light(kLeft + 60 + 30, kTop + 30)) < 8);
   CHECK(most < 200);
+}
+
+TEST_CASE("every letter of title, axes, legend and node labels is in the SVG; labels never touch") {
+  HeatMapStyle style{"T", true, {}};
+  const auto letters = [&](int ranks) {
+    return count(
+        drawn([&](const std::string& path) { return draw_heat_map(band(ranks), style, path); }),
+        "href=\"#glyph");
+  };
+  const std::size_t plain = letters(32);
+  // 16 labels on each of two axes: 0 2 ... 30. Title, subtitle, legend with five values.
+  CHECK(plain >= 2 * (5 + 2 * 11) + std::string("T32ranksbytessentnothing").size() + 5 * 4);
+  for (int r = 0; r < 32; ++r) style.node_of_rank.push_back(r / 8);
+  CHECK(letters(32) == plain + std::string("NUMA0123").size());
+  style.node_of_rank.clear();
+  const std::size_t wide = letters(512);
+  for (int r = 0; r < 512; ++r) style.node_of_rank.push_back(r);
+  const std::size_t added = letters(512) - wide;
+  CHECK(added > 4 + 3 * 20);
+  CHECK(added < 4 + 3 * 1024 / 25);  // a label of three digits takes 25 points and more
+}
+
+TEST_CASE("the timeline has a bar and a line in the list for each cluster, in its colour") {
+  TimeBins bins({0, 1000}, 10);
+  for (const std::uint64_t t : {50, 150, 850}) bins.add({t, 0, 1, 10});
+  const Clusters two{bins,
+                     {0, 0, -1, -1, -1, -1, -1, -1, 1, -1},
+                     {{{0, 200}, 2, 20, 2, {}}, {{800, 900}, 1, 10, 2, {}}},
+                     0};
+  const std::string svg =
+      drawn([&](const std::string& path) { return draw_timeline(two, "", path); });
+  CHECK(count(svg, "fill=\"rgb(12.156863%,46.666667%,70.588235%)\"") +
+            count(svg, "fill:rgb(12.156863%,46.666667%,70.588235%)") +
+            count(svg, "fill=\"rgb(12.156863%, 46.666667%, 70.588235%)\"") >=
+        3);
+  CHECK(count(svg, "100%,49.803922%,5.490196%") + count(svg, "100%, 49.803922%, 5.490196%") >= 2);
+  CHECK(count(svg, "17.254902%,62.745098%,17.254902%") +
+            count(svg, "17.254902%, 62.745098%, 17.254902%") ==
+        0);
+  CHECK(count(svg, "href=\"#glyph") >
+        std::string("secondssincethefirstmessagemessagesperbin2clustersin10binsof").size() +
+            2 * std::string("1:0to2e-07s,2messages,20B,2ranks").size());
 }
 
 TEST_CASE("other endings than .svg and .png are refused with a sentence") {

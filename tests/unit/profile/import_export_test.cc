@@ -59,6 +59,23 @@ TEST_CASE("windows of a profile add up to the whole") {
   CHECK(sum == whole);
 }
 
+TEST_CASE("every interval holds the messages of its own time") {
+  const TempDir dir;
+  const std::vector<ProfileEvent> events{{100, 0, 1, 5}, {124, 0, 1, 6}, {125, 1, 0, 7},
+                                         {160, 2, 2, 9}, {175, 2, 0, 1}, {199, 2, 0, 2}};
+  auto reader = ProfileReader::open(write_profile(dir, 3, events));
+  const auto exported = [&](const TimeWindow& window, std::size_t count) {
+    std::string text;
+    CHECK(export_intervals(*reader, window, count, [&](std::string_view piece) {
+            text += piece;
+            return true;
+          }).ok());
+    return text;
+  };
+  CHECK(exported({}, 4) == "interval,src,dst,bytes\n0,0,1,11\n1,1,0,7\n3,2,0,3\n");
+  CHECK(exported({120, 180}, 2) == "interval,src,dst,bytes\n0,0,1,6\n0,1,0,7\n1,2,0,1\n");
+}
+
 TEST_CASE("a bad line is told with its number and leaves no file") {
   const TempDir dir;
   const std::vector<std::string> bad{

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden clusters: bins, the optimum of equation 2.1 over all cuts, and BIC written out from the
+// events of a CSV file, nothing shared with the library.
+#include "mapcore/profile/clusters.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <sstream>
+
+#include "tests/unit/profile/profile_fixture.h"
+
+using namespace ondeloc;
+
+namespace {
+
+struct Message {
+  double time;  // bins
+  long bin, src, dst, bytes;
+};
+
+std::vector<Message> messages_of(const std::string& app) {
+  std::ifstream in(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/events.csv");
+  std::string line;
+  std::getline(in, line);
+  std::vector<Message> all;
+  std::vector<long> times;
+  while (std::getline(in, line)) {
+    for (char& c : line) c = c == ',' ? ' ' : c;
+    std::istringstream words(line);
+    Message m{};
+    long time = 0;
+    words >> time >> m.src >> m.dst >> m.bytes;
+    times.push_back(time * 1000);
+    all.push_back(m);
+  }
+  const long span = times.back() - times.front() + 1;  // ns
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].bin = (times[i] - times.front()) * 100 / span;
+    all[i].time = static_cast<double>(times[i] - times.front()) * 100 / static_cast<double>(span);
+  }
+  std::erase_if(all, [](const Message& m) { return m.src == m.dst; });
+  return all;
+}
+
+struct Bin {
+  long index;
+  std::vector<double> times;
+};
+
+// Spread of the messages of bins from .. to - 1 around their mean.
+double spread(const std::vector<Bin>& bins, std::size_t from, std::size_t to) {
+  double sum = 0, count = 0, squares = 0;
+  for (std::size_t b = from; b < to; ++b) {
+    for (const double t : bins[b].times) sum += t;
+    count += static_cast<double>(bins[b].times.size());
+  }
+  for (std::size_t b = from; b < to; ++b)
+    for (const double t : bins[b].times) squares += (t - sum / count) * (t - sum / count);
+  return squares;
+}
+
+struct Golden {
+  double objective = 0;
+  std::vector<std::size_t> first;  // bin that each cluster begins with, and the end
+};
+
+// Optimal cuts of all bins into 1 .. most clusters.
+std::vector<Golden> optima(const std::vector<Bin>& bins, std::size_t most) {
+  const std::size_t n = bins.size();
+  std::vector<std::vector<double>> cost(n + 1, std::vector<double>(n + 1));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = i + 1; j <= n; ++j) cost[i][j] = spread(bins, i, j);
+  std::vector<Golden> best(n + 1);  // of the first j bins
+  for (std::size_t j = 1; j <= n; ++j) best[j] = {cost[0][j], {0, j}};
+  std::vector<Golden> all{best[n]};
+  for (std::size_t k = 2; k <= std::min(most, n); ++k) {
+    std::vector<Golden> next(n + 1);
+    for (std::size_t j = k; j <= n; ++j) {
+      next[j].objective = std::numeric_limits<double>::infinity();
+      for (std::size_t i = k - 1; i < j; ++i) {
+        if (best[i].objective + cost[i][j] >= next[j].objective) continue;
+        next[j] = {best[i].objective + cost[i][j], best[i].first};
+        next[j].first.push_back(j);
+      }
+    }
+    best = std::move(next);
+    all.push_back(best[n]);
+  }
+  return all;
+}
+
+// X-means' criterion with one variance, at least that of a bin; sample size: the bins.
+double criterion(const std::vector<Bin>& bins, const Golden& cut) {
+  const auto r = static_cast<double>(bins.size()), k = static_cast<double>(cut.first.size() - 1);
+  double messages = 0, sum = 0;
+  for (const Bin& bin : bins) messages += static_cast<double>(bin.times.size());
+  const double variance = std::max(cut.objective / messages * r / std::max(r - k, 1.0), 1.0 / 12);
+  for (std::size_t c = 0; c + 1 < cut.first.size(); ++c) {
+    double inside = 0;
+    for (std::size_t b = cut.first[c]; b < cut.first[c + 1]; ++b)
+      inside += static_cast<double>(bins[b].times.size());
+    sum += r * inside / messages * std::log(inside / messages);
+  }
+  return sum - r / 2 * std::log(2 * std::numbers::pi * variance) - (r - k) / 2 - k * std::log(r);
+}
+
+Golden golden(const std::vector<Bin>& bins) {
+  const std::vector<Golden> all = optima(bins, 50);
+  return *std::max_element(all.begin(), all.end(), [&](const Golden& a, const Golden& b) {
+    return criterion(bins, a) < criterion(bins, b);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("clusters of NPB are those of the direct formulas") {
+  const TempDir dir;
+  for (const char* app : {"ep", "ft", "is", "mg"}) {
+    CAPTURE(app);
+    const std::vector<Message> messages = messages_of(app);
+    std::vector<Bin> bins;
+    for (const Message& m : messages) {
+      if (bins.empty() || bins.back().index != m.bin) bins.push_back({m.bin, {}});
+      bins.back().times.push_back(m.time);
+    }
+    const Golden wanted = golden(bins);
+    ProfileReader reader = open_npb(dir, app);
+    const Clusters found = *find_clusters(reader);
+    CHECK(found.objective == Approx(wanted.objective).epsilon(1e-6));
+    REQUIRE(found.clusters.size() == wanted.first.size() - 1);
+    for (std::size_t c = 0; c < found.clusters.size(); ++c) {
+      const long from = bins[wanted.first[c]].index, to = bins[wanted.first[c + 1] - 1].index;
+      std::map<std::pair<int, int>, double> pairs;
+      double bytes = 0;
+      std::uint64_t count = 0;
+      for (const Message& m : messages) {
+        if (m.bin < from || m.bin > to) continue;
+        pairs[{static_cast<int>(m.src), static_cast<int>(m.dst)}] += static_cast<double>(m.bytes);
+        bytes += static_cast<double>(m.bytes);
+        ++count;
+      }
+      const Cluster& cluster = found.clusters[c];
+      CHECK(cluster.messages == count);
+      CHECK(cluster.bytes == bytes);
+      CHECK(cluster.matrix.entries.size() == pairs.size());
+      for (const MatrixEntry& e : cluster.matrix.entries) CHECK(pairs[{e.src, e.dst}] == e.bytes);
+    }
+  }
+}
