@@ -200,8 +200,8 @@ void add_thresholds(CLI::App& command, Thresholds& thresholds) {
       ->group(kGroup);
   command
       .add_option("--commdyn", thresholds.comm_dyn,
-                  "CommDyn above this is dynamic (default: 2: more than EP, IS and MG of NPB "
-                  "class A have, fewer than FT; a count, so give more for longer runs)")
+                  "CommDyn above this is dynamic (default: 2: what gives the published classes "
+                  "to our short runs of NPB class A; a count, so give more for longer runs)")
       ->check(finite(0, 1e300))
       ->group(kGroup);
   command

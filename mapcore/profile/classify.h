@@ -5,10 +5,12 @@
 // The thesis gives no thresholds. Ours, all options:
 //   CommR 0.01   below one percent of all accessed bytes, no placement of the talk can matter
 //   DramR 0.05   below one access in twenty to DRAM, a run does not wait for memory controllers
-//   CommDyn 2    chosen by us, on few recordings: NPB class A on 32 ranks (tests/data/npb) has more
-//                changes for FT and none or one for EP, IS and MG. It is a count of changes, as the
-//                equation is, so it grows with the run: a long run wants a larger threshold, which
-//                is why the answer shows the changes out of the comparisons
+//   CommDyn 2    the number that gives the thesis' classes to our recordings of NPB class A on 32
+//                ranks (tests/data/npb) with one-second intervals, and no more than that: FT has 3
+//                changes in 3 comparisons, MG 2 in 2, so it is the length of the run that decides
+//                between them. The equation counts changes, and a count grows with the run: a long
+//                run wants a larger threshold, which is why the answer shows the changes out of the
+//                comparisons
 // With fewer than two comparisons the dynamics are unknown and so called; the class is then static,
 // since nothing speaks for more.
 //
