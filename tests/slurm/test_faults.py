@@ -62,15 +62,11 @@ class Faults(harness.Case):
         self.assertGreater(len(memfds_of_ondeloc()), ranks, "the segment was not found: tearDown looks for nothing")
         return running
 
-    def start_with_and_without(self, seconds):
-        """Two running steps of four ranks, one after the other: without ondeloc, with it."""
-        running = self.start_srun("-n4", WORK, "-s", str(seconds))
-        self.addCleanup(running.kill)
-        self.assertTrue(harness.wait_for(self.four_connected, 60))
-        yield running
-        self.assertEqual(harness.wait_until_none_left(), [])
-        yield self.start(seconds, ranks=4)
-        self.assertEqual(harness.wait_until_none_left(), [])
+    def start_with_and_without(self):
+        """Two steps at work, one after the other: without ondeloc, with it."""
+        for name, option in ("without", None), ("with", OPTION):
+            yield self.start_at_work(name, option)
+            self.assertEqual(harness.wait_until_none_left(), [])
 
     @staticmethod
     def said(text):
@@ -124,7 +120,7 @@ class Faults(harness.Case):
 
     def test_scancel(self):
         ends = []
-        for running in self.start_with_and_without(30):
+        for running in self.start_with_and_without():
             self.assert_ran(self.run_user("scancel", "--user", harness.USER.pw_name))
             _, err = running.communicate(timeout=60)
             ends.append((running.returncode, self.said(err)))
@@ -134,7 +130,7 @@ class Faults(harness.Case):
     def test_slurmstepd_killed(self):
         """Its tasks are nobody's then, with or without ondeloc; the mapper must not outlive them."""
         ends = []
-        for running in self.start_with_and_without(30):
+        for running in self.start_with_and_without():
             os.kill(stepd_of(harness.pids_of("partners")[0]), signal.SIGKILL)
             self.run_user("scancel", "--user", harness.USER.pw_name)
             _, err = running.communicate(timeout=60)
