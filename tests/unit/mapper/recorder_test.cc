@@ -50,8 +50,9 @@ Rank map_segment(int fd) {
                                   PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0))};
 }
 
-// Sends to the next local rank and now and then off the node. A victim dies in the middle.
-[[noreturn]] void be_rank(int fd, std::uint32_t local, bool victim, useconds_t linger_us) {
+// Sends to the next local rank and now and then off the node, then is silent for a while. A victim
+// dies in the middle.
+[[noreturn]] void be_rank(int fd, std::uint32_t local, bool victim, useconds_t silent_us) {
   const TaskSlot task{local, kWorld[local], getpid(), process_start_time(getpid()), {}};
   if (write_task_slot(fd, task) != 0) _exit(1);
   const Rank rank = map_segment(fd);
@@ -69,8 +70,9 @@ Rank map_segment(int fd) {
     if (victim && i == kEvents / 2) raise(SIGKILL);
     if (i % 1000 == 0) usleep(1000);
   }
+  usleep(silent_us);
   __atomic_store_n(&rank.slot(local).rank_state, ONDELOC_RANK_DETACHED, __ATOMIC_RELEASE);
-  usleep(linger_us);
+  usleep(50'000);
   _exit(0);
 }
 
@@ -78,7 +80,7 @@ struct Step {
   UniqueFd segment;
   UniqueFd records, stepd;  // slurmstepd's pipe: its end says that the node is over
   std::vector<pid_t> pids;
-  explicit Step(int victim = -1, useconds_t linger_us = 50'000) {
+  explicit Step(int victim = -1, useconds_t silent_us = 0) {
     SegmentPlan plan;
     plan.world_ranks = 8;
     plan.world_of_local = kWorld;
@@ -94,7 +96,7 @@ struct Step {
     stepd.reset(ends[1]);
     for (std::uint32_t local = 0; local < kRanks; ++local) {
       const pid_t pid = fork();
-      if (pid == 0) be_rank(segment.get(), local, static_cast<int>(local) == victim, linger_us);
+      if (pid == 0) be_rank(segment.get(), local, static_cast<int>(local) == victim, silent_us);
       pids.push_back(pid);
     }
   }
