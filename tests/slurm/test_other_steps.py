@@ -26,14 +26,17 @@ def children_of(pid):
     return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def stepd(name):
-    """The slurmstepd of this Slurm whose title ends with the name of its step."""
+def variable(pid, name):
+    words = pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    return next(word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}="))
+
+
+def stepds(title):
+    """The slurmstepds of that title; later releases of Slurm leave no environment to know them by."""
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            command = (process / "cmdline").read_bytes().rstrip(b"\0 ").decode()
-            if command.startswith("slurmstepd: [") and command.endswith(f".{name}]") and \
-                    str(DIR).encode() in (process / "environ").read_bytes():
+            if (process / "cmdline").read_bytes().rstrip(b"\0 ").decode() == title:
                 found.append(int(process.name))
         except OSError:
             continue
@@ -58,7 +61,8 @@ class OtherSteps(harness.Case):
             [*harness.srun_command("online"), "-n1", "sleep", "3"], self.dir, self.ENV))
         self.addCleanup(running.kill)
         self.assertTrue(harness.wait_for(lambda: harness.pids_of("sleep") and harness.pids_of("ondeloc-mapper"), 30))
-        externs = stepd("extern")
+        job = variable(harness.pids_of("sleep")[0], "SLURM_JOB_ID")
+        externs = stepds(f"slurmstepd: [{job}.extern]")
         self.assertEqual(len(externs), 1)
         children = children_of(externs[0])
         self.assertTrue(children, "an extern step has a process of its own")
