@@ -86,6 +86,11 @@ Json info_json(ProfileReader& profile, const std::string& file) {
   return out;
 }
 
+// Sums of bytes are doubles inside; nobody wants to read "127270912.0".
+Json whole(double bytes) {
+  return bytes >= 0 && bytes < 9e18 ? Json(static_cast<std::uint64_t>(bytes)) : Json(bytes);
+}
+
 Json info_json(const ReportInput& report, const std::string& file) {
   return {{"file", file},
           {"kind", "report"},
@@ -95,10 +100,15 @@ Json info_json(const ReportInput& report, const std::string& file) {
           {"ranks", report.matrix.ranks},
           {"ranks_recorded", report.ranks.size()},
           {"seconds", report.seconds},
-          {"bytes", report.matrix.total_bytes()},
-          {"off_node_bytes", report.off_node_bytes},
+          {"bytes", whole(report.matrix.total_bytes())},
+          {"off_node_bytes", whole(report.off_node_bytes)},
           {"intervals", report.intervals},
           {"remaps", report.remaps}};
+}
+
+std::string value_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_number_float() ? fmt::format("{:.6f}", value.get<double>()) : value.dump();
 }
 
 // One line for each value, and for each element of an array.
@@ -109,8 +119,7 @@ std::string to_lines(const Json& info) {
     std::replace(name.begin(), name.end(), '_', ' ');
     for (const Json& one : value.is_array() ? value : Json::array({value})) {
       if (one == "") continue;
-      text +=
-          fmt::format("{:<18}{}\n", name, one.is_string() ? one.get<std::string>() : one.dump());
+      text += fmt::format("{:<18}{}\n", name, value_text(one));
     }
   }
   return text;
