@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What has nothing to do with ondeloc behaves with it as it does without."""
-import contextlib
 import pathlib
-import re
 
+import comparing
 import harness
 
 ABORT = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); MPI.COMM_WORLD.Abort(7)"
-SUM = "from mpi4py import MPI; print(MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1))"
 MEET = """import pathlib, sys, time
 from mpi4py import MPI
 me, other = sys.argv[1], "21"[int(sys.argv[1]) - 1]
@@ -18,43 +16,11 @@ while not pathlib.Path("here." + other).exists() and time.monotonic() < end:
 print("step", me, "met" if pathlib.Path("here." + other).exists() else "missed", "step", other)
 """
 
-# Values that differ from step to step in any case; the variables are there in every step.
-VOLATILE = re.compile(rb"^(SLURM_(JOB_?ID|STEP\w*|SRUN_\w*|TASK_PID|PMIXP?_\w*|JOB_(START|END)_TIME)|PMIX_\w*"
-                      rb"|OMPI_MCA_orte_precondition_transports)=.*", re.DOTALL)
-
 SEE = ("env -0 > task.env; ls -l /proc/self/fd | sed 's/.* -> //; s/[0-9]\\+/N/g' | sort; ulimit -a; umask; "
        "grep -E 'Cpus_allowed|Mems_allowed|Sig|Cap' /proc/self/status")
 
 
-@contextlib.contextmanager
-def without_the_plugin():
-    text = harness.PLUGSTACK.read_text(encoding="ascii")
-    harness.PLUGSTACK.write_text("# nothing\n", encoding="ascii")
-    try:
-        yield
-    finally:
-        harness.PLUGSTACK.write_text(text, encoding="ascii")
-
-
-class NotInTheWay(harness.Case):
-    @staticmethod
-    def said(text):
-        """Without numbers that differ from run to run (pids, step ids); lines of several tasks in any order. How many tasks
-        srun puts into one line about their end differs too: the exit status tells that."""
-        return sorted(re.sub(r"\d+", "N", line) for line in text.splitlines()
-                      if not re.match(r"srun: error: \S+: tasks? ", line))
-
-    def assert_same(self, *arguments, ondeloc="online", env=None):
-        """Exit status and output with and without are the same, and ondeloc says nothing."""
-        without = self.srun(*arguments, env=env)
-        with_it = self.srun(*arguments, ondeloc=ondeloc, env=env)
-        self.assertEqual(with_it.returncode, without.returncode, with_it.stderr)
-        self.assertEqual(sorted(with_it.stdout.splitlines()), sorted(without.stdout.splitlines()))
-        self.assertEqual(self.said(with_it.stderr), self.said(without.stderr))
-        self.assertNotIn("ondeloc:", with_it.stderr)
-        self.assertNotIn("ld.so", with_it.stderr)
-        return with_it
-
+class NotInTheWay(comparing.Comparing):
     def test_programs_without_mpi(self):
         self.assert_same("-n2", "hostname")
         self.assert_same("-n1", "sh", "-c", "exit 3")
@@ -68,39 +34,25 @@ class NotInTheWay(harness.Case):
         self.assertNotEqual(self.assert_same("-n2", "python3", "-c", ABORT).returncode, 0)
 
     def test_overcommit(self):
-        self.assertEqual(self.assert_same("-n6", "python3", "-c", SUM).stdout, "21\n" * 6)
+        self.assertEqual(self.assert_same("-n6", "python3", "-c", comparing.SUM).stdout, "21\n" * 6)
 
-    def test_other_mpi_plugins(self):
-        for mpi in "none", "pmi2":
-            for ranks in 1, 2:
-                with self.subTest(mpi, ranks=ranks):
-                    self.assert_same(f"--mpi={mpi}", f"-n{ranks}", "python3", "-c", SUM)
-
-    def test_mpirun_inside_a_step(self):
-        """The ranks are children of mpirun, which closes the segment on them; the step has one task, their world two ranks.
-        They are left alone, and the report says that there was nothing to do."""
-        result = self.assert_same("-n1", "mpirun", "--mca", "plm", "rsh", "--mca", "ras", "^slurm",
-                                  "--oversubscribe", "-n", "2", "python3", "-c", SUM, ondeloc="online,report=r.json")
-        self.assertEqual(result.stdout, "3\n3\n", result.stderr)
-        report = self.report("r.json")
-        self.assertIn("no process called MPI_Init under ondeloc: nothing was counted or moved", report["notes"])
-        self.assertEqual(report["matrix"], [])
-        self.assertEqual([rank["pid"] for rank in report["ranks"]], [0])
-
-    def seen_by_a_task(self, ondeloc=None, env=None):
-        """(environment, the rest) of a task: every variable byte by byte, but for values of VOLATILE."""
+    def seen_by_a_task(self, ondeloc=None, env=None, told=None):
+        """(environment, the rest) of a task: every variable byte by byte, but for values of comparing.VOLATILE.
+        What stands on its standard error is appended to `told`."""
         result = self.srun("-n1", "sh", "-c", SEE, ondeloc=ondeloc, env=env)
         self.assert_ran(result)
+        if told is not None:
+            told += result.stderr.splitlines()
         variables = pathlib.Path(self.dir, "task.env").read_bytes().split(b"\0")
         self.assertGreater(len(variables), 20)
-        return sorted(VOLATILE.sub(rb"\1", variable) for variable in variables), result.stdout
+        return sorted(comparing.VOLATILE.sub(rb"\1", variable) for variable in variables), result.stdout
 
     def test_off_changes_nothing_in_the_task(self):
         """Compared with a Slurm that does not know ondeloc."""
         users = {"LD_PRELOAD": "/usr/lib/x86_64-linux-gnu/libm.so.6", "HFI_NO_CPUAFFINITY": "0",
                  "OMPI_MCA_hwloc_base_binding_policy": "core"}
         for env in {}, users:
-            with without_the_plugin():
+            with comparing.without_the_plugin():
                 without = self.seen_by_a_task(env=env)
             self.assertFalse([name for name in without[0] if b"ONDELOC" in name])
             self.assertEqual(self.seen_by_a_task(env=env), without)
@@ -123,6 +75,22 @@ class NotInTheWay(harness.Case):
         self.assertIn(f"LD_PRELOAD={users['LD_PRELOAD']}:{harness.RANK_LIB}", lines)
         self.assertIn("HFI_NO_CPUAFFINITY=0", lines)
         self.assertIn("OMPI_MCA_hwloc_base_binding_policy=core", lines)
+
+    def test_a_preload_too_long_to_keep_is_left_alone(self):
+        """Byte by byte what the user has set, and ondeloc is off, in one sentence."""
+        libm = "/usr/lib/x86_64-linux-gnu/libm.so.6"
+        users = {"LD_PRELOAD": ":".join([libm] * 2000)}
+        self.assertGreater(len(users["LD_PRELOAD"]), 64 * 1024)
+        with comparing.without_the_plugin():
+            without = self.seen_by_a_task(env=users)
+        self.assertIn(b"LD_PRELOAD=" + users["LD_PRELOAD"].encode(), without[0])
+        told = []
+        self.assertEqual(self.seen_by_a_task("online,report=r.json", env=users, told=told), without)
+        self.assertEqual(told, ["ondeloc: LD_PRELOAD is longer than 65536 characters; the job runs on without it"])
+        self.assertFalse(pathlib.Path(self.dir, "r.json").exists())
+        said = self.srun("-n2", "python3", "-c", comparing.SUM, ondeloc="online", env=users)
+        self.assertEqual((said.returncode, said.stdout), (0, "3\n3\n"), said.stderr)
+        self.assertEqual(said.stderr.splitlines(), told)
 
     def test_variable_and_precedence(self):
         self.assertIn("ONDELOC_STEP", self.srun("-n1", "env", env={"ONDELOC": "online"}).stdout)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared by the tests that run the same thing with and without ondeloc."""
+import contextlib
+import re
+
+import harness
+
+SUM = "from mpi4py import MPI; print(MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1))"
+
+# Values that differ from step to step in any case; the variables are there in every step.
+VOLATILE = re.compile(rb"^(SLURM_(JOB_?ID|STEP\w*|SRUN_\w*|TASK_PID|PMIXP?_\w*|JOB_(START|END)_TIME)|PMIX?_\w*"
+                      rb"|OMPI_MCA_orte_precondition_transports)=.*", re.DOTALL)
+
+
+@contextlib.contextmanager
+def without_the_plugin():
+    text = harness.PLUGSTACK.read_text(encoding="ascii")
+    harness.PLUGSTACK.write_text("# nothing\n", encoding="ascii")
+    try:
+        yield
+    finally:
+        harness.PLUGSTACK.write_text(text, encoding="ascii")
+
+
+class Comparing(harness.Case):
+    @staticmethod
+    def said(text):
+        """Without numbers that differ from run to run (pids, step ids); lines of several tasks in any order. How many tasks
+        srun puts into one line about their end differs too: the exit status tells that."""
+        return sorted(re.sub(r"\d+", "N", line) for line in text.splitlines()
+                      if not re.match(r"srun: error: \S+: tasks? ", line))
+
+    def assert_same(self, *arguments, ondeloc="online", env=None):
+        """Exit status and output with and without are the same, and ondeloc says nothing."""
+        without = self.srun(*arguments, env=env)
+        with_it = self.srun(*arguments, ondeloc=ondeloc, env=env)
+        self.assertEqual(with_it.returncode, without.returncode, with_it.stderr)
+        self.assertEqual(sorted(with_it.stdout.splitlines()), sorted(without.stdout.splitlines()))
+        self.assertEqual(self.said(with_it.stderr), self.said(without.stderr))
+        self.assertNotIn("ondeloc:", with_it.stderr)
+        self.assertNotIn("ld.so", with_it.stderr)
+        return with_it
