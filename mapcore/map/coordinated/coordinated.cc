@@ -19,6 +19,7 @@
 // No randomness but fixed seeds, no clock, comparisons with a relative tolerance only: the same
 // request, or the same scaled by a power of two, gives the same mapping.
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "mapcore/map/algorithms.h"
@@ -75,8 +76,10 @@ class Solver {
  private:
   void consider(Part part) {
     if (part.empty() || part == previous_) return;
-    const Value value = value_of(graph_, target_, part, scratch_);
-    if (!start_.empty() && !is_better(value, start_value_)) return;
+    double limit = start_.empty() ? std::numeric_limits<double>::infinity() : start_value_.cost;
+    if (!previous_.empty()) limit = std::min(limit, kWithinReach * now_.cost);
+    const Value value = value_of(graph_, target_, part, scratch_, limit);
+    if (is_less(limit, value.cost) || (!start_.empty() && !is_better(value, start_value_))) return;
     start_value_ = value;
     start_ = std::move(part);
   }

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <numeric>
+#include <limits>
 #include <optional>
 #include <random>
 
 namespace ondeloc::coordinated {
 namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // The node of every slot, slots in the order of nodes.
 Part nodes_of_slots(const Target& target) {
@@ -81,25 +83,28 @@ Part random_start(const Graph& graph, const Target& target) {
 }
 
 Part balance_start(const Graph& graph, const Target& target) {
+  struct Rank {
+    double strength;
+    int rank;
+  };
   const auto n = static_cast<std::size_t>(graph.vertices);
-  std::vector<int> order(n), room = target.capacity;
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return graph.strength[static_cast<std::size_t>(a)] >
-           graph.strength[static_cast<std::size_t>(b)];
+  std::vector<Rank> order;
+  order.reserve(n);
+  for (const double strength : graph.strength)
+    order.push_back({strength, static_cast<int>(order.size())});
+  std::sort(order.begin(), order.end(), [](const Rank& a, const Rank& b) {
+    return a.strength != b.strength ? a.strength > b.strength : a.rank < b.rank;
   });
-  std::vector<double> load(room.size());
+  std::vector<int> room = target.capacity;
+  std::vector<double> load(room.size()), level(room.size());  // infinite once a node is full
+  for (std::size_t k = 0; k < room.size(); ++k) level[k] = room[k] > 0 ? 0 : kInfinite;
   Part part(n);
-  for (const int rank : order) {
-    std::size_t best = room.size();
-    for (std::size_t k = 0; k < room.size(); ++k) {
-      if (room[k] > 0 && (best == room.size() ||
-                          load[k] * target.per_byte[k] < load[best] * target.per_byte[best]))
-        best = k;
-    }
-    part[static_cast<std::size_t>(rank)] = static_cast<int>(best);
-    --room[best];
-    load[best] += graph.strength[static_cast<std::size_t>(rank)];
+  for (const Rank& next : order) {
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < level.size(); ++k) best = level[k] < level[best] ? k : best;
+    part[static_cast<std::size_t>(next.rank)] = static_cast<int>(best);
+    load[best] += next.strength;
+    level[best] = --room[best] > 0 ? load[best] * target.per_byte[best] : kInfinite;
   }
   return part;
 }
@@ -111,10 +116,28 @@ struct Pair {
   int a, b;
 };
 
-// Later in the list of pairs; a heap with this order has the next pair on top.
-bool comes_later(const Pair& x, const Pair& y) {
-  if (x.bytes != y.bytes) return x.bytes < y.bytes;
-  return x.a != y.a ? x.a > y.a : x.b > y.b;
+// Descending bytes, ties by rank.
+bool comes_first(const Pair& x, const Pair& y) {
+  if (x.bytes != y.bytes) return x.bytes > y.bytes;
+  return x.a != y.a ? x.a < y.a : x.b < y.b;
+}
+
+// Of the sorted list of all pairs those that place a rank. Both ranks of a pair have a node after
+// it, so a rank is placed by its first pair and the list needs no more than one pair a rank.
+std::vector<Pair> placing_pairs(const Graph& graph) {
+  std::vector<Pair> pairs;
+  pairs.reserve(static_cast<std::size_t>(graph.vertices));
+  for (int i = 0; i < graph.vertices; ++i) {
+    double most = 0;
+    int peer = -1;
+    for (const Traffic::Edge& edge : graph.row(i)) {  // ascending peer: the first of equals
+      peer = edge.bytes > most ? edge.peer : peer;
+      most = edge.bytes > most ? edge.bytes : most;
+    }
+    if (peer >= 0) pairs.push_back({most, std::min(i, peer), std::max(i, peer)});
+  }
+  std::sort(pairs.begin(), pairs.end(), comes_first);
+  return pairs;
 }
 
 class Assignment {
@@ -170,20 +193,8 @@ class Assignment {
 }  // namespace
 
 Part ondeloc_start(const Graph& graph, const Target& target, std::span<const int> previous) {
-  std::vector<Pair> heap;
-  heap.reserve(graph.edges.size() / 2);
-  for (int i = 0; i < graph.vertices; ++i) {
-    for (const Traffic::Edge& edge : graph.row(i)) {
-      if (edge.peer > i) heap.push_back({edge.bytes, i, edge.peer});
-    }
-  }
-  std::make_heap(heap.begin(), heap.end(), comes_later);
   Assignment at(graph, target, previous);
-  // Most pairs are never needed: once every rank has a node, the rest of the list is not sorted.
-  while (!heap.empty() && at.left() > 0) {
-    std::pop_heap(heap.begin(), heap.end(), comes_later);
-    const Pair pair = heap.back();
-    heap.pop_back();
+  for (const Pair& pair : placing_pairs(graph)) {
     const bool has_a = at.has(pair.a), has_b = at.has(pair.b);
     if (!has_a && !has_b) {
       at.place_pair(pair);

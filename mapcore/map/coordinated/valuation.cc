@@ -6,18 +6,42 @@
 namespace ondeloc::coordinated {
 namespace {
 
-// Loads, and links k-l with the bytes of every pair once, in whichever of [k][l] and [l][k].
-void add_up(const Graph& graph, std::size_t nodes, std::span<const int> part, Scratch& sums) {
+void add_loads(const Graph& graph, std::size_t nodes, std::span<const int> part, Scratch& sums) {
   sums.load.assign(nodes, 0);
-  sums.link.assign(nodes * nodes, 0);
-  for (int i = 0; i < graph.vertices; ++i) {
-    const auto k = static_cast<std::size_t>(part[static_cast<std::size_t>(i)]);
-    sums.load[k] += graph.strength[static_cast<std::size_t>(i)];
-    double* links = &sums.link[k * nodes];
+  for (std::size_t i = 0; i < part.size(); ++i)
+    sums.load[static_cast<std::size_t>(part[i])] += graph.strength[i];
+}
+
+// Links k-l with the bytes of every pair once, in whichever of [k][l] and [l][k]; of the vertices
+// from `first` to `last` - 1 with those after each.
+void add_links(const Graph& graph, std::size_t nodes, std::span<const int> part, int first,
+               int last, Scratch& sums) {
+  for (int i = first; i < last; ++i) {
+    double* links = &sums.link[static_cast<std::size_t>(part[static_cast<std::size_t>(i)]) * nodes];
     const auto row = graph.row(i);
     for (auto edge = row.rbegin(); edge != row.rend() && edge->peer > i; ++edge)
       links[part[static_cast<std::size_t>(edge->peer)]] += edge->bytes;
   }
+}
+
+// From the links added up so far: with loads that are all there, at least the value.
+Value value_so_far(const Target& target, const Scratch& sums) {
+  const auto n = static_cast<std::size_t>(target.nodes);
+  Value value;
+  double most = 0, locality = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    const double load = sums.load[k] * target.per_byte[k];
+    value.squares += load * load;
+    most = std::max(most, load);
+    for (std::size_t l = k + 1; l < n; ++l) {
+      const double bytes = sums.link[k * n + l] + sums.link[l * n + k];
+      value.remote += bytes;
+      locality += bytes * target.penalty[k * n + l];
+      most = std::max(most, bytes * target.link_per_byte[k * n + l]);
+    }
+  }
+  value.cost = most + locality;
+  return value;
 }
 
 struct RowSums {
@@ -46,23 +70,17 @@ double least_remote(const Graph& graph, const Target& target) {
 }  // namespace
 
 Value value_of(const Graph& graph, const Target& target, std::span<const int> part,
-               Scratch& scratch) {
+               Scratch& scratch, double limit) {
+  constexpr int kLooks = 4;  // at what has been added up, links of a quarter of the vertices each
   const auto n = static_cast<std::size_t>(target.nodes);
-  add_up(graph, n, part, scratch);
-  Value value;
-  double most = 0, locality = 0;
-  for (std::size_t k = 0; k < n; ++k) {
-    const double load = scratch.load[k] * target.per_byte[k];
-    value.squares += load * load;
-    most = std::max(most, load);
-    for (std::size_t l = k + 1; l < n; ++l) {
-      const double bytes = scratch.link[k * n + l] + scratch.link[l * n + k];
-      value.remote += bytes;
-      locality += bytes * target.penalty[k * n + l];
-      most = std::max(most, bytes * target.link_per_byte[k * n + l]);
-    }
+  scratch.link.assign(n * n, 0);
+  add_loads(graph, n, part, scratch);
+  Value value = value_so_far(target, scratch);
+  for (int look = 0; look < kLooks && !is_less(limit, value.cost); ++look) {
+    add_links(graph, n, part, graph.vertices * look / kLooks, graph.vertices * (look + 1) / kLooks,
+              scratch);
+    value = value_so_far(target, scratch);
   }
-  value.cost = most + locality;
   return value;
 }
 

@@ -11,9 +11,10 @@ struct Scratch {
   std::vector<double> load, link;
 };
 
-// REQUIRES: rows sorted by peer, as Traffic has them.
+// Where the cost is above `limit` it may be too low, but not below the limit: every term only grows
+// while bytes are added up. REQUIRES: rows sorted by peer, as Traffic has them.
 Value value_of(const Graph& graph, const Target& target, std::span<const int> part,
-               Scratch& scratch);
+               Scratch& scratch, double limit = std::numeric_limits<double>::infinity());
 
 // A bound from two facts: some node has the mean load or more; and a rank shares its node with no
 // more others than there are slots left, so of its bytes at least what it exchanges with all but
