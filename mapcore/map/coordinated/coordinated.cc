@@ -8,7 +8,7 @@
 //
 //   0. what costs no more than a lower bound of all partitions (valuation.h) is kept at once;
 //   1. every start is valued; if the present mapping is a local optimum, no start is better and a
-//      fresh solution on the coarsened graph is not better either, it is kept: the usual interval;
+//      fresh solution of the coarsest graph costs no less, it is kept: the usual interval;
 //   2. the best start or the blocks that merging gives, and a multilevel solution are refined, on
 //      the smoothed cost too;
 //   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank,
@@ -104,10 +104,8 @@ class Solver {
 
   bool needs_no_change(const Levels& levels) {
     if (!start_.empty() && is_better(start_value_, now_)) return false;
-    const Part coarse = coarse_solution(ranks_.skeleton(), target_, levels, GrowBy::kBytes, false);
-    if (!coarse.empty() && is_better(value_of(graph_, target_, coarse, scratch_), now_))
-      return false;
-    return search().is_local_optimum(previous_);
+    if (!search().is_local_optimum(previous_)) return false;
+    return !is_less(coarse_cost(ranks_.skeleton(), target_, levels), now_.cost);
   }
 
   void solve(const Levels& levels) {

@@ -8,24 +8,25 @@
 namespace ondeloc::coordinated {
 namespace {
 
-// mate[i] = the vertex that i is merged with, itself where none is.
+// mate[i] = the vertex that i is merged with, itself where none is. Which edge is the heaviest that
+// may be merged is anyone's guess: no branches.
 std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<const int> part) {
   std::vector<int> mate(static_cast<std::size_t>(graph.vertices), -1);
   for (int i = 0; i < graph.vertices; ++i) {
     const auto v = static_cast<std::size_t>(i);
     if (mate[v] >= 0) continue;
     mate[v] = i;
+    const int size = graph.size[v];
+    const double room = limits.strength - graph.strength[v];
     double most = 0;
     int best = i;
-    for (const Traffic::Edge& edge : graph.row(i)) {
+    const auto row = 2 * size <= limits.size ? graph.row(i) : std::span<const Traffic::Edge>();
+    for (const Traffic::Edge& edge : row) {
       const auto peer = static_cast<std::size_t>(edge.peer);
-      if (mate[peer] >= 0 || edge.bytes <= most || graph.size[peer] != graph.size[v]) continue;
-      if (!part.empty() && part[peer] != part[v]) continue;
-      if (graph.size[v] + graph.size[peer] > limits.size ||
-          graph.strength[v] + graph.strength[peer] > limits.strength)
-        continue;
-      most = edge.bytes;
-      best = edge.peer;
+      const bool can = (mate[peer] < 0) & (edge.bytes > most) & (graph.size[peer] == size) &
+                       (graph.strength[peer] <= room) & (part.empty() || part[peer] == part[v]);
+      most = can ? edge.bytes : most;
+      best = can ? edge.peer : best;
     }
     mate[v] = best;
     mate[static_cast<std::size_t>(best)] = i;
@@ -33,14 +34,32 @@ std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<
   return mate;
 }
 
-void add_group_edges(const Graph& graph, const CoarseGraph& coarse, int group, int vertex,
-                     std::vector<double>& bytes, std::vector<int>& seen) {
+// What a group exchanges with each other one, while its edges are added up.
+struct GroupSums {
+  explicit GroupSums(int groups)
+      : bytes(static_cast<std::size_t>(groups)), seen(static_cast<std::size_t>(groups) + 1) {}
+  std::vector<double> bytes;  // 0 where not seen
+  std::vector<int> seen;      // groups in the order of the first edge; one place more than needed
+  std::size_t count = 0;
+};
+
+void add_group_edges(const Graph& graph, const CoarseGraph& coarse, int vertex, GroupSums& sums) {
   for (const Traffic::Edge& edge : graph.row(vertex)) {
     const int peer = coarse.group_of[static_cast<std::size_t>(edge.peer)];
-    if (peer == group) continue;
-    if (bytes[static_cast<std::size_t>(peer)] == 0) seen.push_back(peer);
-    bytes[static_cast<std::size_t>(peer)] += edge.bytes;
+    double& bytes = sums.bytes[static_cast<std::size_t>(peer)];
+    sums.seen[sums.count] = peer;
+    sums.count += bytes == 0 ? 1 : 0;
+    bytes += edge.bytes;
   }
+}
+
+void take_group_edges(CoarseGraph& coarse, GroupSums& sums) {
+  for (std::size_t s = 0; s < sums.count; ++s) {
+    double& bytes = sums.bytes[static_cast<std::size_t>(sums.seen[s])];
+    coarse.edges.push_back({sums.seen[s], bytes});
+    bytes = 0;
+  }
+  sums.count = 0;
 }
 
 }  // namespace
@@ -55,22 +74,19 @@ CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<con
     coarse.group_of[static_cast<std::size_t>(i)] =
         other < i ? coarse.group_of[static_cast<std::size_t>(other)] : groups++;
   }
-  std::vector<double> bytes(static_cast<std::size_t>(groups));
-  std::vector<int> seen;
+  GroupSums sums(groups);
   coarse.begin.push_back(0);
   coarse.edges.reserve(graph.edges.size());
   for (int i = 0; i < graph.vertices; ++i) {
     const auto v = static_cast<std::size_t>(i);
     const int other = mate[v];
     if (other < i) continue;
-    const int group = coarse.group_of[v];
-    add_group_edges(graph, coarse, group, i, bytes, seen);
-    if (other != i) add_group_edges(graph, coarse, group, other, bytes, seen);
-    for (const int peer : seen) {
-      coarse.edges.push_back({peer, bytes[static_cast<std::size_t>(peer)]});
-      bytes[static_cast<std::size_t>(peer)] = 0;
-    }
-    seen.clear();
+    double& inside = sums.bytes[static_cast<std::size_t>(coarse.group_of[v])];
+    inside = 1;  // seen already: no edge
+    add_group_edges(graph, coarse, i, sums);
+    if (other != i) add_group_edges(graph, coarse, other, sums);
+    inside = 0;
+    take_group_edges(coarse, sums);
     coarse.begin.push_back(coarse.edges.size());
     const auto o = static_cast<std::size_t>(other);
     coarse.size.push_back(graph.size[v] + (o != v ? graph.size[o] : 0));

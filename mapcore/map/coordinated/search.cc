@@ -2,6 +2,7 @@
 #include "mapcore/map/coordinated/search.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "mapcore/map/coordinated/relabel.h"
 
@@ -136,6 +137,24 @@ Levels levels_of(const Graph& graph, const Target& target) {
   return coarsen_all(graph, target, std::max(4 * target.nodes, 16));
 }
 
+namespace {
+
+Refiner refine_coarse(State& state, const Part& part) {
+  state.reset(part);
+  Refiner refiner(state);
+  refiner.allow(kUnlimited);
+  const double mean = state.target().mean_load;
+  if (mean > 0) {
+    state.smooth(kSmoothing / mean);
+    refiner.descend();
+    state.smooth(0);
+  }
+  refiner.descend();
+  return refiner;
+}
+
+}  // namespace
+
 Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels, GrowBy by,
                      bool hard) {
   Part part;
@@ -146,15 +165,7 @@ Part coarse_solution(const Graph& graph, const Target& target, const Levels& lev
     if (first) part = grow_start(coarse, target, by);
     if (part.empty()) continue;
     State state(coarse, target);
-    state.reset(part);
-    Refiner refiner(state);
-    refiner.allow(kUnlimited);
-    if (target.mean_load > 0) {
-      state.smooth(kSmoothing / target.mean_load);
-      refiner.descend();
-      state.smooth(0);
-    }
-    refiner.descend();
+    Refiner refiner = refine_coarse(state, part);
     if (first && hard) {
       refiner.allow(kCoarseWork);
       refiner.iterate(1, patience_for(kCoarseWork));
@@ -162,6 +173,17 @@ Part coarse_solution(const Graph& graph, const Target& target, const Levels& lev
     part = project(*level, state.part());
   }
   return part.empty() ? grow_start(graph, target, by) : part;
+}
+
+double coarse_cost(const Graph& graph, const Target& target, const Levels& levels) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  if (graph.edges.empty() || levels.empty()) return kNone;
+  const Graph coarse = levels.back().view();
+  const Part part = grow_start(coarse, target, GrowBy::kBytes);
+  if (part.empty()) return kNone;
+  State state(coarse, target);
+  refine_coarse(state, part);
+  return state.value().cost;
 }
 
 Part Search::stay_put(std::span<const int> previous) {

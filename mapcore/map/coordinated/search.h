@@ -66,6 +66,10 @@ Levels levels_of(const Graph& graph, const Target& target);
 Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels, GrowBy by,
                      bool hard);
 
+// What that costs on the coarsest graph already: finer ones make it little better. Infinite where
+// there is none or nothing fits.
+double coarse_cost(const Graph& graph, const Target& target, const Levels& levels);
+
 // The nodes that the algorithm locality gives (mapcore/map/locality.cc).
 Part locality_start(const MapRequest& request, RankGraph& ranks, const Levels& levels);
 
