@@ -58,6 +58,8 @@ Status start_mapper(spank_t spank, const Step& step, const Task& task) {
        "--options", step.text, "--min-interval", text(step.site.min_interval_ms)});
   for (const std::string& name : step.site.test_switches)
     program.arguments.insert(program.arguments.end(), {"--test-switch", name});
+  if (!step.no_events.empty())
+    program.arguments.insert(program.arguments.end(), {"--no-events", step.no_events});
   program.kept = {segment, channel, say};
   program.cpus = step_cpus(spank);
   return start_detached(program);

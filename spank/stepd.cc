@@ -35,11 +35,13 @@ Status check_files(const Step& s) {
 // no place to register a callback from.
 void listen(Step& s) {
   if (!s.watch || s.options.transport == Transport::kShm) return;
-  Status good = getpid() == s.stepd_pid
-                    ? listener_start(s.channel.write.get())
-                    : Error("events: SlurmdParameters=contain_spank leaves no place for them");
+  Status good =
+      getpid() == s.stepd_pid
+          ? listener_start(s.channel.write.get())
+          : Error("events: none, SlurmdParameters=contain_spank leaves no place to listen from");
   s.listening = good.ok();
   if (good) return;
+  s.no_events = good.error().message();
   slurm_info("ondeloc: %s", good.error().message().c_str());
   if (s.options.transport == Transport::kPmix) tell(good.error().message());
 }

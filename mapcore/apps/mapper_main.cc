@@ -135,6 +135,7 @@ int run_online(const Arguments& arguments) {
   config.node = arguments.text("node");
   config.topology = arguments.text("topology");
   config.min_interval_ms = static_cast<std::uint32_t>(arguments.number("min-interval", 100));
+  config.no_events = arguments.text("no-events");
   config.read_rows = !arguments.has_switch("no-rows");
   say(say_fd, config.options.mode == Mode::kProfile ? run_recorder(config) : run_mapper(config));
   return 0;

@@ -140,6 +140,7 @@ void collect_report(const MapperState& state, Report& report) {
   add_attach_note(state.ranks, report.notes);
   add_rank_notes(state.ranks, report.notes);
   add_limit_note(state.ranks, report.notes);
+  if (!state.config.no_events.empty()) report.notes.push_back(state.config.no_events);
   if (state.placement != nullptr) {
     const auto& notes = state.placement->notes();
     report.notes.insert(report.notes.end(), notes.begin(), notes.end());

@@ -4,7 +4,7 @@
 //
 // Online (double-forked in task_init of local task 0):
 //   ondeloc-mapper --segment FD --channel FD --say FD --options TEXT --node NAME
-//                  [--topology T] [--min-interval MS] [--test-switch NAME]...
+//                  [--topology T] [--min-interval MS] [--no-events WHY] [--test-switch NAME]...
 //     --segment   the step's memfd, read-write
 //     --channel   read end of the pipe that the listener and task_exit write records to
 //     (event_record.h);
@@ -12,6 +12,7 @@
 //     --say       write end of a pipe that task_exit reads: at most 2 KiB of lines for the user,
 //     and its
 //                 closing tells that the mapper has ended
+//     --no-events a sentence for the report: nobody listens to the ranks' events, and why
 //     --options   the user's option value, parsed again here
 //   FDs 0, 1, 2 are /dev/null; the working directory is the step's. Always exits 0.
 //

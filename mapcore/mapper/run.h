@@ -23,6 +23,7 @@ struct MapperConfig {
   std::string node;
   std::string topology;  // empty: the host
   std::uint32_t min_interval_ms = 100;
+  std::string no_events;  // why nobody listens to events, for the notes; empty: somebody does
   bool read_rows = true;  // false: test switch no-rows
 };
 
