@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scenarios share: commands as the ordinary user, samples of the kernel's view, and the claims made about them."""
 import contextlib
+import functools
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import sys
 import time
+
+import sampler
 
 HERE = pathlib.Path(__file__).parent
 USER = {"user": 1000, "group": 1000, "extra_groups": []}
+BTL = "self,vader" if os.path.exists("/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_vader.so") else "self,sm"
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/home/user", "LANG": "C.UTF-8",
-               "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl": "self,vader" if os.path.exists(
-                   "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_vader.so") else "self,sm"}
+               "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl": BTL}
 SCENARIOS = []
 
 
@@ -66,13 +68,6 @@ def run(*words, timeout=300, status=0, **how):
     return finish(start(*words, **how), timeout, status)
 
 
-def seconds(*words):
-    """How long a command of the user takes."""
-    begin = time.monotonic()
-    run(*words)
-    return time.monotonic() - begin
-
-
 def root(*words, timeout=120):
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
     check(done.returncode == 0, f"{' '.join(map(str, words))}: {done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -92,16 +87,20 @@ def wait_for(what, text, seconds=60):
 
 @contextlib.contextmanager
 def sampled(name, period=0.2):
-    """Runs the sampler beside the block; yields a Samples that is filled when the block ends."""
+    """Runs the sampler beside the block; yields a Samples that is complete when the block ends."""
     file = f"/run/results/{name}.samples"
-    process = subprocess.Popen([sys.executable, "-B", str(HERE / "sampler.py"), file, str(period)])
+    pid = os.fork()  # another interpreter would take seconds to start
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            sampler.write_samples(file, period)
+        os._exit(1)
     samples = Samples(file)
     try:
         wait_for(lambda: os.path.exists(file) and os.path.getsize(file), "first sample")
         yield samples
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
+        os.kill(pid, signal.SIGTERM)
+        os.waitpid(pid, 0)
         samples.load()
 
 
@@ -111,18 +110,24 @@ class Samples:
     def __init__(self, file):
         self.file = file
         self.all = []
+        self.read = 0  # bytes of the file
 
     def load(self):
-        with open(self.file) as lines:
+        """Reads what is new; a line that is not complete is left for the next time, or for good."""
+        with open(self.file, "rb") as lines:
+            lines.seek(self.read)
             for line in lines:
-                with contextlib.suppress(json.JSONDecodeError):  # the last one may be cut off
+                if line.endswith(b"\n"):
+                    self.read += len(line)
                     self.all.append(json.loads(line))
 
-    def ranks(self, comm, job=None, step=None):
-        """One {rank: process} for each sample that has processes named comm (of that job and step)."""
+    def ranks(self, comm, job=None, step=None, since=0):
+        """One {rank: process} for each sample that has processes named comm (of that job and step) and began after `since`."""
         series = []
         for sample in self.all:
-            found = {p["rank"]: {**p, "cpuset": sample["cpusets"][p["cgroup"]], "t": sample["t"]} for p in sample["procs"]
+            if sample["begin"] < since:
+                continue
+            found = {p["rank"]: {**p, "cpuset": sample["cpusets"][p["cgroup"]], "begin": sample["begin"], "t": sample["t"]} for p in sample["procs"]
                      if p["comm"] == comm[:15] and p["rank"] is not None and main_mask(p)  # not on its way out
                      and job in (None, p["job"]) and step in (None, p["step"])}
             if found:
@@ -139,9 +144,11 @@ def masks(ranks):
     return {rank: main_mask(process) for rank, process in ranks.items()}
 
 
-def settled(series, count):
-    """Those samples with all `count` ranks whose masks were the same in the sample before: not in the middle of a remap."""
-    return [now for before, now in zip(series, series[1:]) if len(now) == count and masks(before) == masks(now)]
+def settled(series, count, same=1):
+    """Those samples with all `count` ranks whose masks were the same in the `same` samples before: not in the middle of a remap."""
+    seen = [masks(ranks) for ranks in series]
+    return [series[i] for i in range(same, len(series))
+            if len(seen[i]) == count and all(seen[j] == seen[i] for j in range(i - same, i))]
 
 
 def inside_cpuset(series, allowed=None):
@@ -156,24 +163,41 @@ def inside_cpuset(series, allowed=None):
                 check(allowed is None or now in limit, f"rank {rank} thread {tid} is on CPU {now} outside {sorted(limit)}")
 
 
+STEADY = 3  # ranks are moved one after the other: a mapper that waits for a CPU in between leaves two on one PU for some samples
+
+
+def shared_pu(ranks):
+    """What two ranks have in common, as a sentence; empty when each has PUs of its own."""
+    owner = {}
+    for rank, mask in masks(ranks).items():
+        for cpu in mask:
+            if cpu in owner:
+                return f"PU {cpu} is in the masks of ranks {owner[cpu]} and {rank}: {show(ranks)}"
+            owner[cpu] = rank
+    return ""
+
+
 def alone(series, count):
-    """No PU is in the masks of two ranks, in any settled sample."""
-    good = settled(series, count)
+    """No PU is in the masks of two ranks, in any sample that is settled for good."""
+    good = settled(series, count, STEADY)
     check(good, f"no settled sample with {count} ranks among {len(series)}")
     for ranks in good:
-        owner = {}
-        for rank, mask in masks(ranks).items():
-            for cpu in mask:
-                check(cpu not in owner, f"PU {cpu} is in the masks of ranks {owner.get(cpu)} and {rank}: {show(ranks)}")
-                owner[cpu] = rank
+        check(not shared_pu(ranks), shared_pu(ranks))
+
+
+def parted(series, count):
+    """The newest samples are settled for good and every rank has PUs of its own."""
+    good = settled(series[-STEADY - 1:], count, STEADY)
+    return bool(good) and not shared_pu(good[-1])
 
 
 def show(ranks):
     return {rank: sorted(mask) for rank, mask in sorted(masks(ranks).items())}
 
 
+@functools.cache
 def numa_of_cpus():
-    """CPU -> NUMA node, from sysfs."""
+    """CPU -> NUMA node, from sysfs, as it was before any CPU was unplugged."""
     nodes = {}
     for place in pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"):
         for cpu in place.glob("cpu[0-9]*"):

@@ -14,6 +14,7 @@ def main():
     results, shape, *names = sys.argv[1:]
     for module in sorted(pathlib.Path(__file__).parent.glob("scenarios/*.py")):
         importlib.import_module(f"scenarios.{module.stem}")
+    harness.numa_of_cpus()
     unknown = set(names) - {name for name, _, _ in harness.SCENARIOS}
     with open(f"{results}/summary", "w") as summary:
         def tell(line):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel says, seen by nobody of the project: python3 sampler.py FILE [PERIOD] writes one JSON line a period until it
-is terminated: {"t": seconds, "cpusets": {cgroup: CPUs}, "procs": [{"pid", "ppid", "comm", "job", "step", "rank", "cgroup",
+"""What the kernel says, seen by nobody of the project: write_samples(FILE, PERIOD) writes one JSON line a period until its
+process is terminated: {"begin" and "t": seconds of CLOCK_MONOTONIC when the sample was begun and complete, "cpusets": {cgroup: CPUs}, "procs": [{"pid", "ppid", "comm", "job", "step", "rank", "cgroup",
 "threads": [[tid, allowed CPUs, CPU now]]}]} for every process of the ordinary user. Runs as root, reads /proc and cgroup files."""
 import json
 import os
-import sys
 import time
 
 UID = 1000
@@ -81,7 +80,7 @@ class Sampler:
         return cpu_list(read("/sys/devices/system/cpu/online"))
 
     def sample(self):
-        cpusets, procs = {}, []
+        begin, cpusets, procs = time.monotonic(), {}, []
         for name in os.listdir("/proc"):
             if name.isdigit():
                 try:
@@ -89,19 +88,14 @@ class Sampler:
                         procs.append(self.process(int(name), cpusets))
                 except OSError:
                     pass
-        return {"t": time.monotonic(), "cpusets": cpusets, "procs": [p for p in procs if p]}
+        return {"begin": begin, "t": time.monotonic(), "cpusets": cpusets, "procs": [p for p in procs if p]}
 
 
-def main():
-    period = float(sys.argv[2]) if len(sys.argv) > 2 else 0.2
+def write_samples(file, period):
     sampler = Sampler()
-    with open(sys.argv[1], "w") as out:
+    with open(file, "w") as out:
         while True:
             begin = time.monotonic()
             out.write(json.dumps(sampler.sample()) + "\n")
             out.flush()
             time.sleep(max(0.02, period - (time.monotonic() - begin)))
-
-
-if __name__ == "__main__":
-    main()

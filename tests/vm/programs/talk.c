@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// talk [--bytes N] [--pause MICROSECONDS] [--memory MIB] PATTERN:COUNT...
+// talk [--bytes N] [--pause MICROSECONDS] [--memory MIB] PATTERN:COUNT|PATTERN:until...
 // Every rank sends COUNT messages of N bytes (256 KiB) to its partner of each pattern, one pattern
 // after the other: `pair` rank^1, `half` rank + n/2, `mirror` n - 1 - rank, `last` the last two
-// ranks with each other, `ring` rank + 1, `quiet` none. What is sent does not depend on time. An
-// OpenMP team of OMP_NUM_THREADS is started and its threads stay. --memory: touched once, by the
+// ranks with each other, `ring` rank + 1, `quiet` none. With `until` it goes on until there is a
+// file PATTERN.over in the working directory; PATTERN.begun is made there when it begins. An OpenMP
+// team of OMP_NUM_THREADS is started and its threads stay. --memory: touched once, by the
 // main thread, before the first message. Prints "sent RANK PEER BYTES" for each pattern and, where
 // a pattern begins and ends, "phase PATTERN begin|end SECONDS" of CLOCK_MONOTONIC.
 #include <mpi.h>
@@ -65,23 +66,48 @@ static int source_of(const char *pattern, int rank, int size) {
   return partner_of(pattern, rank, size);
 }
 
+// A file NAME.SUFFIX in the working directory, NAME being what stands before the pattern's colon.
+static const char *file_of(const char *pattern, const char *suffix) {
+  static char name[64];
+  snprintf(name, sizeof name, "%.*s.%s", (int)strcspn(pattern, ":"), pattern, suffix);
+  return name;
+}
+
+static void tell_begin(const char *pattern) {
+  printf("phase %s begin %.3f\n", pattern, now());
+  fflush(stdout);
+  FILE *begun = fopen(file_of(pattern, "begun"), "w");
+  if (begun != NULL) fclose(begun);
+}
+
+// Rank 0 looks for the file, from time to time; all ranks go on or end after the same round.
+static int goes_on(const char *pattern, int rank, long round, long count, long pause) {
+  if (count > 0) return round < count;
+  if (round % 8 != 0) return 1;
+  int over = rank == 0 && access(file_of(pattern, "over"), F_OK) == 0;
+  MPI_Request request;
+  MPI_Ibcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+  wait_all(1, &request, pause);
+  return !over;
+}
+
 static void talk(const char *pattern, int bytes, long pause) {
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const long count = strtol(strchr(pattern, ':') + 1, NULL, 10);
+  const long count = strtol(strchr(pattern, ':') + 1, NULL, 10);  // 0: until
+  long round = 0;
   const int to = partner_of(pattern, rank, size), from = source_of(pattern, rank, size);
   char *out = malloc((size_t)bytes), *in = malloc((size_t)bytes);
   memset(out, rank, (size_t)bytes);
   barrier();
-  if (rank == 0) printf("phase %s begin %.3f\n", pattern, now());
-  fflush(stdout);
-  for (long i = 0; i < count; ++i) {
+  if (rank == 0) tell_begin(pattern);
+  for (; goes_on(pattern, rank, round, count, pause); ++round) {
     if (to >= 0 && to < size) exchange(out, to, in, from, bytes, pause);
     nap(pause);
   }
   barrier();
-  if (to >= 0 && to < size) printf("sent %d %d %lld\n", rank, to, (long long)count * bytes);
+  if (to >= 0 && to < size) printf("sent %d %d %lld\n", rank, to, (long long)round * bytes);
   if (rank == 0) printf("phase %s end %.3f\n", pattern, now());
   fflush(stdout);
   free(out);

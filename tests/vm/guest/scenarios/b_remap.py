@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online remapping: whole node, partial allocation beside another job, uneven nodes."""
 from harness import alone, check, finish, inside_cpuset, scenario, settled, show, start, wait_for, root
-from steps import OPTIONS, TALK, moved, pattern_bytes, predicted, remote_share, report_bytes, step
+from steps import (OPTIONS, Phase, TALK, follows, moved, pattern_bytes, predicted, remote_share, report_bytes, share_reached, step)
 
 
-def follows_the_partners(watched, size, patterns, cpuset):
+def following(patterns, size, cpuset):
+    return [Phase(pattern, follows(pattern, size, cpuset)) for pattern in patterns]
+
+
+def followed(watched, size, patterns, cpuset):
     """In each phase the remote share falls to what the command line predicts for that traffic."""
     said = []
     for pattern in patterns:
         traffic = pattern_bytes(pattern, size)
-        seen = remote_share(watched.last(pattern, size), traffic)
+        series = watched.during(pattern)
+        seen = share_reached(series, traffic, size)
         wanted = predicted(pattern, traffic, size, cpuset, watched.report["algorithm"])
-        check(seen <= wanted + 1e-9, f"{pattern}: remote share {seen} in /proc, predicted {wanted}: {show(watched.last(pattern, size))}; "
+        check(seen <= wanted + 1e-9, f"{pattern}: remote share {seen} in /proc, predicted {wanted}: {[show(r) for r in series[-3:]]}; "
               f"report: remaps {watched.report['totals']}, notes {watched.report['notes']}")
-        first = next(ranks for ranks in watched.during(pattern) if len(ranks) == size)
+        first = next(ranks for ranks in series if len(ranks) == size)
         said.append(f"{pattern} {remote_share(first, traffic):.2f}->{seen:.2f} (predicted {wanted:.2f})")
     check(moved(watched.series), f"no rank moved: {show(watched.series[-1])}, notes {watched.report['notes']}")
     return ", ".join(said) + f"; {watched.report['totals']['remaps']} remaps"
@@ -21,18 +26,21 @@ def follows_the_partners(watched, size, patterns, cpuset):
 
 @scenario("2x4 4x2 2x2x2")
 def whole_node_changing_partners():
-    watched = step("whole_node", ["-n8"], [TALK, "quiet:10", "pair:60", "half:60", "mirror:60"], online=OPTIONS + ",decide=always")
+    patterns = ["pair", "half", "mirror"]
+    watched = step("whole_node", ["-n8"], [TALK], online=OPTIONS + ",decide=always", phases=following(patterns, 8, range(8)))
     inside_cpuset(watched.series)
-    alone(watched.series, 8)
-    return follows_the_partners(watched, 8, ["pair", "half", "mirror"], range(8))
+    alone(watched.talking(), 8)
+    return followed(watched, 8, patterns, range(8))
 
 
 @scenario("2x4")
 def partial_allocation_beside_another_job():
+    """Slurm gives the other job CPUs 0, 1 and 4: two are left on each node."""
+    patterns, left = ["pair", "mirror"], [2, 3, 5, 6]
     other = start("srun", "-n3", "sleep", "1000")
     try:
         wait_for(lambda: root("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the other job")
-        watched = step("partial", ["-n4"], [TALK, "quiet:10", "pair:60", "mirror:60"], online=OPTIONS + ",decide=always")
+        watched = step("partial", ["-n4"], [TALK], online=OPTIONS + ",decide=always", phases=following(patterns, 4, left))
     finally:
         other.terminate()
         finish(other, status=None)
@@ -41,19 +49,21 @@ def partial_allocation_beside_another_job():
     check(len(taken) == 3, f"the other job has CPUs {sorted(taken)}, not 3")
     inside_cpuset(watched.series, set(range(8)) - taken)
     inside_cpuset(sleepers, taken)
-    alone(watched.series, 4)
+    alone(watched.talking(), 4)
     cpuset = {cpu for p in watched.series[-1].values() for cpu in p["cpuset"]}
     check(not cpuset & taken, f"cpusets {cpuset} and {taken} overlap: the guest's Slurm does not confine")
-    return f"other job {sorted(taken)}, ours {sorted(cpuset)}, " + follows_the_partners(watched, 4, ["pair", "mirror"], cpuset)
+    check(sorted(cpuset) == left, f"Slurm gave {sorted(cpuset)}, not {left} as it did when this was written")
+    return f"other job {sorted(taken)}, ours {sorted(cpuset)}, " + followed(watched, 4, patterns, cpuset)
 
 
 @scenario("3+1")
 def uneven_nodes():
     """The rank that sits alone on the small node is one of the only two that talk."""
-    watched = step("uneven", ["-n4"], [TALK, "quiet:10", "last:60", "mirror:60"], online=OPTIONS + ",decide=always")
+    patterns = ["last", "mirror"]
+    watched = step("uneven", ["-n4"], [TALK], online=OPTIONS + ",decide=always", phases=following(patterns, 4, range(4)))
     inside_cpuset(watched.series)
-    alone(watched.series, 4)
-    return follows_the_partners(watched, 4, ["last", "mirror"], range(4))
+    alone(watched.talking(), 4)
+    return followed(watched, 4, patterns, range(4))
 
 
 @scenario("2x4")

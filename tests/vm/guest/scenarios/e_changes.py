@@ -4,41 +4,13 @@ import contextlib
 import os
 import pathlib
 import re
-import statistics
 import time
 
-from harness import (HERE, alone, check, inside_cpuset, main_mask, masks, node_of, root, scenario, settled, show,
-                     seconds, step_clean, step_groups, wait_for)
-from steps import OPTIONS, TALK, step
+from harness import (BTL, HERE, STEADY, alone, check, inside_cpuset, masks, node_of, parted, root, scenario, settled, shared_pu, show,
+                     step_clean, step_groups, wait_for)
+from steps import OPTIONS, Phase, TALK, follows, steady, step
 
 PAGES = 16 << 20  # bytes that every rank touches at its start
-
-
-class Watch:
-    """Looks at the ranks from the outside while a step runs: call(pids) once, when `talk` has been running for a while."""
-
-    def __init__(self, call, after):
-        self.call, self.after, self.result = call, after, None
-
-    def run(self):
-        import threading
-        self.thread = threading.Thread(target=self.body)
-        self.thread.start()
-        return self
-
-    def body(self):
-        try:
-            wait_for(lambda: len(talkers()) >= 4, "ranks", 120)
-            time.sleep(self.after)
-            self.result = self.call(talkers())
-        except Exception as error:  # told by the scenario's own thread
-            self.result = error
-
-    def done(self):
-        self.thread.join()
-        if isinstance(self.result, Exception):
-            raise self.result
-        return self.result
 
 
 def talkers():
@@ -66,30 +38,33 @@ def pages_by_rank(ranks):
     return {rank: big_pages(pid) for rank, pid in ranks.items()}
 
 
-def memory_step(name, memory):
-    """pair traffic from Slurm's cyclic binding: half of the ranks have to change their node. Pages at the end of the phase."""
-    def ends(ranks):
-        """Pages, seen until the process is gone; the last look counts."""
-        pages = {}
-        while True:
-            with contextlib.suppress(OSError):
-                now = pages_by_rank(ranks)
-                if all(now.values()):
-                    pages = now
-            if not all(os.path.exists(f"/proc/{pid}") for pid in ranks.values()):
-                return pages
-            time.sleep(0.3)
-    watch = Watch(ends, 0).run()
-    watched = step(name, ["-n4"], [TALK, "--memory", PAGES >> 20, "quiet:20", "pair:60", "quiet:20"],
-                   online=f"{OPTIONS},decide=always,memory={memory}")
-    pages = watch.done()
-    check(len(pages) == 4, f"pages seen: {pages}")
-    first = {rank: process for ranks in reversed(watched.series) for rank, process in ranks.items()}
-    last = {rank: process for ranks in watched.series for rank, process in ranks.items()}
-    table = {rank: (node_of(first[rank]), node_of(last[rank])) for rank in last if rank in first}
-    gone = {rank for rank, (before, now) in table.items() if before != now}
-    check(gone, f"no rank changed its node: {table}; {watched.report['notes']}")
-    return watched, pages, table, gone
+def moves(first, series):
+    """Rank -> (node before, node now) of those that changed their node."""
+    table = {rank: (node_of(first[rank]), node_of(process)) for rank, process in series[-1].items() if rank in first}
+    return {rank: pair for rank, pair in table.items() if None not in pair and pair[0] != pair[1]}
+
+
+def memory_step(name, memory, right):
+    """pair traffic from Slurm's cyclic binding: half of the ranks have to change their node. The phase lasts until right(moves,
+    pages of each rank); both as they were seen last."""
+    first, last = {}, {}
+
+    def at_rest(series):
+        good = settled(series, 4)
+        first.update(good[-1] if good else {})
+        return bool(good)
+
+    def enough(series):
+        if not parted(series, 4):
+            return False
+        with contextlib.suppress(OSError):
+            last.update(moves=moves(first, series), pages=pages_by_rank(talkers()))
+        return len(last.get("pages", ())) == 4 and bool(last["moves"]) and right(last["moves"], last["pages"])
+    watched = step(name, ["-n4"], [TALK, "--memory", PAGES >> 20], online=f"{OPTIONS},decide=always,memory={memory}",
+                   phases=[Phase("quiet", at_rest), Phase("pair", enough)])
+    check(last.get("moves"), f"no rank changed its node: {[show(ranks) for ranks in watched.series[-2:]]}; {watched.report['notes']}")
+    check(right(last["moves"], last["pages"]), f"{memory}: ranks went {last['moves']}, pages are {last['pages']}: {watched.report['notes']}")
+    return watched, last["moves"]
 
 
 def majority(pages):
@@ -103,29 +78,59 @@ def memory_follows_its_rank():
         balancing = pathlib.Path("/proc/sys/kernel/numa_balancing")
         if balancing.exists():
             balancing.write_text("0")
-        watched, pages, table, gone = memory_step(f"memory_{memory}", memory)
-        for rank in gone:
-            check(majority(pages[rank]) == table[rank][1],
-                  f"{memory}: rank {rank} went {table[rank]}, its pages are {pages[rank]}: {watched.report['notes']}")
-        said.append(f"{memory}: {len(gone)} ranks and their pages moved")
+        _, went = memory_step(f"memory_{memory}", memory, lambda went, pages: all(
+            majority(pages[rank]) == now for rank, (_, now) in went.items()))
+        said.append(f"{memory}: {len(went)} ranks and their pages moved")
     return "; ".join(said)
 
 
 @scenario("2x4")
 def memory_stays():
-    watched, pages, table, gone = memory_step("memory_stay", "stay")
-    for rank in gone:
-        check(majority(pages[rank]) == table[rank][0], f"rank {rank} went {table[rank]}, its pages are {pages[rank]}")
+    """Looked at in two intervals more after the move: pages that would follow had done it by then."""
+    looks = []
+
+    def stayed(went, pages):
+        looks.append(all(majority(pages[rank]) == before for rank, (before, _) in went.items()))
+        return len(looks) > 8 and all(looks)
+    watched, went = memory_step("memory_stay", "stay", stayed)
     check(any("memory=stay" in note for note in watched.report["notes"]),
           f"the report does not say what stay means: {watched.report['notes']}")
-    return f"{len(gone)} ranks moved, their pages did not"
+    return f"{len(went)} ranks moved, their pages did not"
 
 
-def after(watched, when):
-    """The last two settled samples, which have to be later than `when`: the mapper has had its turns by then."""
-    good = settled(watched.series, 4)[-2:]
-    check(len(good) == 2 and all(p["t"] > when for ranks in good for p in ranks.values()), "the step was over before the change")
-    return good
+class Change:
+    """What is done to the machine under a running step, and when: samples that began after it show what the kernel made of it."""
+
+    def __init__(self, call):
+        self.call, self.begin, self.end = call, None, None
+
+    def __call__(self):
+        self.begin = time.monotonic()
+        self.call()
+        self.end = time.monotonic()
+
+    def without(self, series):
+        """Not the samples that were taken in the middle of it."""
+        return [ranks for ranks in series if all(p["t"] < self.begin or p["begin"] > self.end for p in ranks.values())]
+
+    def after(self, watched):
+        """Settled for good, in the phase that follows the change."""
+        good = settled(watched.during("half"), 4, STEADY)
+        check(good, "no settled sample after the change")
+        return good
+
+
+def changed_under(name, change, right):
+    """A step of 4 ranks with 2 CPUs each: the change is made when each has found its partner; then until right(newest sample)."""
+    watched = step(name, ["-n4", "-c2"], [TALK], online=OPTIONS + ",decide=always",
+                   phases=[Phase("pair", lambda series: parted(series, 4), change),
+                           Phase("half", lambda series: bool(settled(series[-STEADY - 1:], 4, STEADY)) and right(series[-1]))])
+    inside_cpuset(change.without(watched.series))
+    return watched
+
+
+def cpus_of(ranks):
+    return {cpu for mask in masks(ranks).values() for cpu in mask}
 
 
 @scenario("2x4")
@@ -133,34 +138,29 @@ def cpu_taken_away():
     """A CPU unplugged under a running step: the next intervals use what is left."""
     gone = 5
     switch = pathlib.Path(f"/sys/devices/system/cpu/cpu{gone}/online")
-    watch = Watch(lambda ranks: (switch.write_text("0"), time.monotonic())[1], 3).run()
+    change = Change(lambda: switch.write_text("0"))
     try:
-        watched = step("unplugged", ["-n4", "-c2"], [TALK, "pair:60", "half:60", "quiet:40"], online=OPTIONS + ",decide=always")
+        watched = changed_under("unplugged", change, lambda ranks: gone not in cpus_of(ranks))
     finally:
-        when = watch.done()
         switch.write_text("1")
-    inside_cpuset(watched.series)
-    for ranks in after(watched, when):
-        for rank, process in ranks.items():
-            check(gone not in main_mask(process), f"rank {rank} is still bound to CPU {gone}: {show(ranks)}")
-    return f"{show(after(watched, when)[-1])}; {watched.report['notes']}"
+    for ranks in change.after(watched):
+        check(gone not in cpus_of(ranks), f"somebody is still bound to CPU {gone}: {show(ranks)}")
+    return f"{show(change.after(watched)[-1])}; {watched.report['notes']}"
 
 
 @scenario("2x4")
 def cpuset_shrunk():
     """The step's own cgroup loses CPUs 4-7 while it runs: nobody is bound outside, the ranks share what is left."""
-    def shrink(_):
+    def shrink():
         group = next(path for path in step_groups() if path.joinpath("cpuset.cpus").exists())
         group.joinpath("cpuset.cpus").write_text("0-3")
-        return time.monotonic()
-    watch = Watch(shrink, 3).run()
-    watched = step("shrunk", ["-n4", "-c2"], [TALK, "pair:60", "half:60", "quiet:40"], online=OPTIONS + ",decide=always")
-    when = watch.done()
-    inside_cpuset(watched.series)
-    later = after(watched, when)
-    alone(later, 4)
-    check({cpu for mask in masks(later[-1]).values() for cpu in mask} <= set(range(4)), f"{show(later[-1])}")
-    return f"{show(later[-1])}; {watched.report['notes']}"
+    change = Change(shrink)
+    watched = changed_under("shrunk", change, lambda ranks: cpus_of(ranks) <= set(range(4)) and not shared_pu(ranks))
+    last = change.after(watched)[-1]
+    check(not shared_pu(last), shared_pu(last))
+    for ranks in change.after(watched):
+        check(cpus_of(ranks) <= set(range(4)), f"outside of what is left: {show(ranks)}")
+    return f"{show(last)}; {watched.report['notes']}"
 
 
 @contextlib.contextmanager
@@ -184,18 +184,20 @@ def slurm_with(*arguments):
 def without_task_affinity():
     """task/cgroup alone: no task has a mask of its own; ranks get slots inside the step's cpuset."""
     with slurm_with("task/cgroup"):
-        watched = step("no_affinity", ["-n4"], [TALK, "pair:40"], online=OPTIONS + ",decide=always")
+        watched = step("no_affinity", ["-n4"], [TALK], online=OPTIONS + ",decide=always",
+                       phases=[Phase("pair", lambda series: parted(series, 4))])
     inside_cpuset(watched.series)
     check(watched.report["totals"]["remaps"], f"nothing was mapped: {watched.report['notes']}")
-    alone([ranks for ranks in watched.series if len(ranks) == 4][-3:], 4)
-    return f"{show(watched.series[-1])}; {watched.report['notes']}"
+    good = settled(watched.during("pair"), 4, STEADY)
+    check(good and not shared_pu(good[-1]), shared_pu(good[-1]) if good else "no settled sample")
+    return f"{show(good[-1])}; {watched.report['notes']}"
 
 
 @scenario("3+1")
 def without_constrained_cores():
     """The kernel does not hold the step: only the masks that task/affinity gave tell what is ours."""
     with slurm_with("task/cgroup,task/affinity", "no"):
-        watched = step("unconstrained", ["-n2"], [TALK, "pair:40"], online=OPTIONS + ",decide=always")
+        watched = step("unconstrained", ["-n2"], [TALK], online=OPTIONS + ",decide=always", phases=[Phase("pair", steady(2, 10))])
     first = {rank: mask for ranks in reversed(watched.series) for rank, mask in masks(ranks).items()}
     given = {cpu for mask in first.values() for cpu in mask}
     inside_cpuset(watched.series, given)
@@ -206,52 +208,64 @@ def without_constrained_cores():
 def without_any_confinement():
     """task/affinity absent and ConstrainCores off: nothing says which CPUs are the step's. It runs to its end."""
     with slurm_with("task/cgroup", "no"):
-        watched = step("unconfined", ["-n2"], [TALK, "pair:40"], online=OPTIONS)
+        watched = step("unconfined", ["-n2"], [TALK], online=OPTIONS, phases=[Phase("pair", steady(2, 10))])
     return f"{show(watched.series[-1])}; {watched.report['notes']}"
 
 
 def in_container(name, *lines):
     """A step in a mount name space of the job's own, with the plugin's callbacks in it or not: it is mapped and counted as ever."""
     with slurm_with("task/cgroup,task/affinity", "yes", "1", "JobContainerType=job_container/tmpfs", "PrologFlags=Contain", *lines):
-        watched = step(name, ["-n4"], [TALK, "pair:40", "mirror:40"], online=OPTIONS + ",decide=always,verbose")
+        patterns = ["last", "mirror"]
+        watched = step(name, ["-n4"], [TALK], online=OPTIONS + ",decide=always,verbose",
+                       phases=[Phase(pattern, follows(pattern, 4, range(4))) for pattern in patterns])
         step_clean()
-        rounds = [(seconds("srun", "-n2", "true"), seconds("srun", "-n2", "--ondeloc=online", "true")) for _ in range(5)]
     inside_cpuset(watched.series)
-    alone(watched.series, 4)
+    alone(watched.talking(), 4)
     check(watched.report["matrix"], f"nothing was counted: {watched.report['notes']}")
     check(watched.report["totals"]["remaps"], f"nothing was mapped: {watched.report['notes']}")
     check("ondeloc" in watched.err, f"verbose, and no summary: {watched.err}")
-    plain, ours = (1000 * statistics.median(column) for column in zip(*rounds))
-    return (f"{watched.report['totals']}; {watched.report['events']}; {watched.report['notes']}; it said {watched.err.strip()!r}; "
-            f"`srun -n2 true`: median of 5 without {plain:.0f} ms, with {ours:.0f} ms")
+    return watched
+
+
+def told(watched):
+    return f"{watched.report['totals']}; {watched.report['events']}; {watched.report['notes']}; it said {watched.err.strip()!r}"
 
 
 @scenario("3+1")
 def private_tmp_and_shm():
     """job_container/tmpfs: tasks live in a mount name space with a /tmp and /dev/shm of their own."""
-    return in_container("container")
+    return told(in_container("container"))
 
 
 @scenario("3+1", since=(24, 5))
 def contain_spank():
     """Callbacks of slurmstepd run in short-lived clones inside of the job's name space."""
-    return in_container("contain_spank", "SlurmdParameters=contain_spank")
+    watched = in_container("contain_spank", "SlurmdParameters=contain_spank")
+    check(any("contain_spank" in note for note in watched.report["notes"]), f"no events, and no note: {watched.report['notes']}")
+    return told(watched)
 
 
 @scenario("3+1", since=(24, 11))
 def entire_step_in_namespace():
     """slurmstepd itself is started inside of the job's name space."""
-    return in_container("entire_step", "job_container.conf:EntireStepInNS=true")
+    return told(in_container("entire_step", "job_container.conf:EntireStepInNS=true"))
+
+
+def received(node):
+    """Bytes that came out of the node's network device so far."""
+    return int(pathlib.Path(f"/sys/class/net/to-{node}/statistics/rx_bytes").read_text())
 
 
 @scenario("3+1")
 def two_nodes():
-    """One step over two slurmds, each with its own mapper: what goes to the other node is counted as that, to the byte.
-    Over TCP alone: Open MPI names shared memory by host, and both nodes are one host here."""
+    """One step over two slurmds, each with its own network, host name and mapper: what goes to the other node is counted as
+    that, to the byte, and so much has crossed the wire."""
     count, size = 40, 1 << 18
     with slurm_with("task/cgroup,task/affinity", "yes", "2"):
+        before = {node: received(node) for node in ("node0", "node1")}
         watched = step("two_nodes", ["-N2", "-n4", "--ntasks-per-node=2"], [TALK, "--bytes", size, f"pair:{count}", f"half:{count}"],
-                       online=OPTIONS, report="report-%N.json", env={"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "dummy0"})
+                       online=OPTIONS, report="report-%N.json", env={"OMPI_MCA_btl": BTL + ",tcp", "OMPI_MCA_btl_tcp_if_include": "eth0"})
+        crossed = {node: received(node) - before[node] for node in before}
     reports = {report["node"]: report for report in watched.reports}
     check(sorted(reports) == ["node0", "node1"], f"reports of {sorted(reports)}")
     inside_cpuset(watched.series)
@@ -261,4 +275,6 @@ def two_nodes():
         check(off == {rank: count * size for rank in ranks}, f"{node}: off-node bytes {off}, sent were {count * size} by each of {ranks}")
         local = {(cell["src"], cell["dst"]): cell["bytes"] for cell in report["matrix"] if cell["bytes"]}
         check(local == {(rank, rank ^ 1): count * size for rank in ranks}, f"{node}: {local}")
-    return f"{count * size} bytes off the node from every rank"
+        # Not what ranks of one node sent each other: that would be twice as much.
+        check(2 * count * size <= crossed[node] < 3 * count * size, f"{node}: {crossed[node]} bytes left it, sent were {2 * count * size}")
+    return f"{count * size} bytes off the node from every rank; {crossed} bytes left the nodes"

@@ -4,7 +4,7 @@ import pathlib
 import subprocess
 
 from harness import HERE, check, inside_cpuset, root, run, scenario, settled
-from steps import OPTIONS, TALK, step
+from steps import OPTIONS, Phase, TALK, steady, step
 
 PLUGSTACK = pathlib.Path("/etc/slurm/plugstack.conf")
 
@@ -26,7 +26,7 @@ def debian_package():
     root("dpkg", "-i", package)
     try:
         PLUGSTACK.write_text("include /etc/slurm/plugstack.conf.d/*.conf\n")
-        watched = step("package", ["-n4"], [TALK, "mirror:60"], online=OPTIONS)
+        watched = step("package", ["-n4"], [TALK], online=OPTIONS, phases=[Phase("mirror", steady(4))])
         check(run("sh", "-c", "command -v ondeloc").stdout, "no ondeloc on the path")
     finally:
         PLUGSTACK.write_text(line)
