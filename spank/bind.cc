@@ -24,7 +24,7 @@ Program bind_program(spank_t spank, const Step& step, const Task& task) {
       program.arguments.begin(),
       {"--bind", step.options.file, "--rank", text(task.world_rank), "--local-rank",
        text(task.local_rank), "--ranks", text(step.world_ranks), "--pid",
-       text(static_cast<std::uint32_t>(getpid())), "--node-index", text(step.node_index)});
+       text(static_cast<std::uint32_t>(getpid())), "--node-index", text(task.node_index)});
   if (step.options.relative) program.arguments.emplace_back("--relative");
   return program;
 }

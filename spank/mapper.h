@@ -17,7 +17,8 @@ namespace ondeloc {
 struct Task {
   std::uint32_t local_rank = 0;
   std::uint32_t world_rank = 0;
-  std::string node;  // SLURMD_NODENAME
+  std::uint32_t node_index = 0;  // among the nodes of the step
+  std::string node;              // SLURMD_NODENAME
 };
 
 // Path, the arguments and the environment that both ways of calling share.

@@ -62,7 +62,9 @@ Status make_token(Pipe& token) {
   return {};
 }
 
-Result<std::vector<std::uint32_t>> world_ranks_here(spank_t spank, std::uint32_t count) {
+Result<std::vector<std::uint32_t>> world_ranks_here(spank_t spank, const Step& step) {
+  const std::uint32_t count = step.local_ranks;
+  if (step.is_part) return std::vector<std::uint32_t>(count, kRankOfTask);
   std::vector<std::uint32_t> world;
   for (std::uint32_t local = 0; local < count; ++local) {
     const auto rank = item<std::uint32_t>(spank, S_JOB_LOCAL_TO_GLOBAL_ID, local);
@@ -74,7 +76,7 @@ Result<std::vector<std::uint32_t>> world_ranks_here(spank_t spank, std::uint32_t
 
 // Inheritance is opened by the task for itself, so that nothing else that slurmstepd runs gets it.
 Status make_segment(spank_t spank, Step& step) {
-  auto world = world_ranks_here(spank, step.local_ranks);
+  auto world = world_ranks_here(spank, step);
   if (!world) return std::move(world).error();
   auto segment = create_segment(
       {.world_ranks = step.world_ranks,
@@ -88,10 +90,20 @@ Status make_segment(spank_t spank, Step& step) {
        .record_cells = step.options.mode == Mode::kProfile ? step.options.cells : 0});
   if (!segment) return std::move(segment).error();
   step.segment.reset(fcntl(segment->get(), F_DUPFD_CLOEXEC, kSegmentFd));
-  if (step.segment.valid()) return {};
-  if (fcntl(segment->get(), F_SETFD, FD_CLOEXEC) != 0) return Error::from_errno("segment");
-  step.segment = std::move(*segment);
+  if (!step.segment.valid()) step.segment = std::move(*segment);
   return {};
+}
+
+// The components of a heterogeneous step are jobs of their own with a slurmstepd each, and one
+// MPI_COMM_WORLD under the id of the first. Slurm's items tell of the component alone; of the whole
+// srun tells in the job's environment. Should that be wrong, nobody is counted: ranks compare the
+// size of their world and the name of their job.
+void read_whole_of_parts(spank_t spank, Step& step) {
+  if (job_env_number(spank, "SLURM_HET_SIZE").value_or(0) < 2) return;
+  const std::uint32_t whole = job_env_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0);
+  step.is_part = whole > step.world_ranks;
+  step.world_ranks = std::max(step.world_ranks, whole);
+  step.job_id = job_env_number(spank, "SLURM_JOB_ID").value_or(step.job_id);
 }
 
 void fill_paths(Step& step) {
@@ -137,20 +149,19 @@ Status read_items(spank_t spank, Step& step) {
   const auto gid = item<gid_t>(spank, S_JOB_GID);
   const auto job = item<std::uint32_t>(spank, S_JOB_ID);
   const auto step_id = item<std::uint32_t>(spank, S_JOB_STEPID);
-  const auto node = item<std::uint32_t>(spank, S_JOB_NODEID);
   const auto local = item<std::uint32_t>(spank, S_JOB_LOCAL_TASK_COUNT);
   const auto world = item<std::uint32_t>(spank, S_JOB_TOTAL_TASK_COUNT);
-  if (!uid || !gid || !job || !step_id || !node || !local || !world)
+  if (!uid || !gid || !job || !step_id || !local || !world)
     return Error("Slurm does not tell what the step is");
   step.uid = *uid;
   step.gid = *gid;
   step.job_id = *job;
   step.step_id = *step_id;
-  step.node_index = *node;
   step.local_ranks = *local;
   step.world_ranks = *world;
   step.cpus_per_task = item<std::uint32_t>(spank, S_STEP_CPUS_PER_TASK).value_or(1);
   step.stepd_pid = getpid();
+  read_whole_of_parts(spank, step);
   return {};
 }
 

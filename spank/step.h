@@ -32,15 +32,15 @@ struct Step {
   std::string rank_lib;  // absolute path of libondeloc_rank.so
   std::string pending;   // a sentence from before the user's terminal was connected
 
-  pid_t stepd_pid =
-      0;  // another getpid() in user_init: contain_spank, a clone with its own fd table
+  // Another getpid() in user_init: contain_spank, a clone with a descriptor table of its own.
+  pid_t stepd_pid = 0;
   uid_t uid = 0;
   gid_t gid = 0;
-  std::uint32_t job_id = 0;
+  std::uint32_t job_id = 0;  // heterogeneous: of the first component, as the tasks see it
   std::uint32_t step_id = 0;
-  std::uint32_t node_index = 0;
   std::uint32_t local_ranks = 0;
-  std::uint32_t world_ranks = 0;
+  std::uint32_t world_ranks = 0;  // of all components
+  bool is_part = false;           // a component of a heterogeneous step
   std::uint32_t cpus_per_task = 1;
 
   UniqueFd segment;

@@ -19,13 +19,17 @@ namespace ondeloc {
 namespace {
 
 // Rank in MPI_COMM_WORLD: SLURM_PROCID counts over all components of a heterogeneous step,
-// S_TASK_GLOBAL_ID does not.
-Status read_task(spank_t spank, Task& task) {
+// S_TASK_GLOBAL_ID does not; SLURM_NODEID and S_JOB_NODEID likewise.
+Status read_task(spank_t spank, const Step& step, Task& task) {
   const auto local = item<int>(spank, S_TASK_ID);
   const auto world = job_env_number(spank, "SLURM_PROCID");
-  if (!local || !world) return Error("Slurm does not tell the rank of the task");
+  const auto node = job_env_number(spank, "SLURM_NODEID");
+  if (!local || !world || !node) return Error("Slurm does not tell the rank of the task");
   task.local_rank = static_cast<std::uint32_t>(*local);
+  if (*world >= step.world_ranks)
+    return Error("Slurm does not tell how many ranks the components of the step have together");
   task.world_rank = *world;
+  task.node_index = *node;
   task.node = job_env(spank, "SLURMD_NODENAME").value_or("localhost");
   return {};
 }
@@ -61,7 +65,7 @@ void task_init(spank_t spank) {
   const Step& s = step();
   if (!s.watch && !s.bind) return;
   Task task;
-  Status good = read_task(spank, task);
+  Status good = read_task(spank, s, task);
   bool tells = task.local_rank == 0;  // what hinders one task mostly hinders all
   if (good && s.bind) {
     good = bind_task(spank, s, task);

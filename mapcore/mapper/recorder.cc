@@ -46,7 +46,7 @@ class Recorder {
         channel_(config.channel_fd),
         ranks_(view_.local_ranks()),
         pools_(view_.channel(), view_.header().local_ranks, view_.header().record_cells),
-        world_of_(static_cast<std::size_t>(view_.local_ranks())) {}
+        world_of_(static_cast<std::size_t>(view_.local_ranks()), kWorldRankUnknown) {}
 
   std::vector<std::string> run() {
     view_.set_mapper_pid(getpid());
@@ -90,6 +90,21 @@ class Recorder {
     }
   }
 
+  void learn_world_ranks() {
+    for (std::uint32_t local = 0; local < world_of_.size(); ++local) (void)world_of(local);
+  }
+
+  // In a heterogeneous step the tasks write them, some time after the recorder has started, but
+  // before their rank's first message.
+  std::uint32_t world_of(std::uint32_t local) {
+    std::uint32_t& known = world_of_[local];
+    if (known != kWorldRankUnknown) return known;
+    const ondeloc_slot slot = view_.slot(static_cast<int>(local));
+    if (slot.task_state == ONDELOC_TASK_READY && slot.world_rank < view_.header().world_ranks)
+      known = slot.world_rank;
+    return known;
+  }
+
   void wait() {
     std::vector<pollfd> fds;
     if (channel_.open()) fds.push_back({channel_.fd(), POLLIN, 0});
@@ -121,7 +136,7 @@ class Recorder {
       const RankState& rank = ranks_.all()[i];
       if (counting_[i] || !rank.movable()) continue;
       counting_[i] = true;
-      memory_.start(world_of_[i], rank.process);
+      memory_.start(static_cast<std::uint32_t>(rank.world.value), rank.process);
     }
   }
 
@@ -140,6 +155,7 @@ class Recorder {
     if (over_ || now >= next_flush_) {
       next_flush_ = now + kFlushEvery;
       pools_.drain_unfinished(take);
+      learn_world_ranks();
       sums_->write(*writer_);
       (void)writer_->flush();
     }
@@ -148,9 +164,9 @@ class Recorder {
   }
 
   void add(std::uint32_t local, std::uint64_t base, std::span<const ondeloc_event> events) {
-    const std::uint32_t src = world_of_[local];
+    const std::uint32_t src = world_of(local);
     for (const ondeloc_event& event : events) {
-      if (event.world < view_.header().world_ranks) {
+      if (src != kWorldRankUnknown && event.world < view_.header().world_ranks) {
         (void)writer_->add({base + event.after_ns, src, event.world, event.bytes});
       } else {
         ++outside_;
@@ -173,6 +189,7 @@ class Recorder {
   }
 
   void close_file() {
+    learn_world_ranks();
     sums_->write_last(*writer_);
     (void)writer_->add_memory(memory_.read());
     std::vector<std::string> notes = memory_.notes();

@@ -36,7 +36,8 @@ void RunningSums::write_drops(ProfileWriter& writer) {
     dropped_.events += now.events;
     dropped_.bytes += now.bytes;
     dropped_.crowded += now.crowded;
-    if (now.events != written_drops_[i]) changed.push_back({world_of_[i], now.events, now.bytes});
+    if (world_of_[i] == kWorldRankUnknown || now.events == written_drops_[i]) continue;
+    changed.push_back({world_of_[i], now.events, now.bytes});
     written_drops_[i] = now.events;
   }
   (void)writer.add_drops(changed);
@@ -51,9 +52,10 @@ void RunningSums::write_totals(ProfileWriter& writer) {
     view_.read_row(static_cast<int>(i), row);
     for (std::size_t j = 0; j < width; ++j) {
       ondeloc_cell& before = written_[i * width + j];
-      if (i == j || (row[j].messages == before.messages && row[j].bytes == before.bytes)) continue;
-      before = row[j];
       const std::size_t to = j < world_of_.size() ? j : i;
+      if (i == j || (row[j].messages == before.messages && row[j].bytes == before.bytes)) continue;
+      if (world_of_[i] == kWorldRankUnknown || world_of_[to] == kWorldRankUnknown) continue;
+      before = row[j];
       changed.push_back({world_of_[i], world_of_[to], row[j].bytes, row[j].messages});
     }
   }

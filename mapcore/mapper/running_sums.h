@@ -16,9 +16,12 @@
 
 namespace ondeloc {
 
+inline constexpr std::uint32_t kWorldRankUnknown = UINT32_MAX;
+
 class RunningSums {
  public:
-  // `world_of`: world rank of each local rank.
+  // `world_of`: world rank of each local rank, read anew at every write. What concerns one that is
+  // kWorldRankUnknown is left for a later write.
   RunningSums(const SegmentView& view, const EventPools& pools,
               std::span<const std::uint32_t> world_of);
   void write(ProfileWriter& writer);

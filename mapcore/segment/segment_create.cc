@@ -72,7 +72,7 @@ Status check_plan(const SegmentPlan& plan) {
   if (plan.record_cells > ONDELOC_RECORD_CELLS_MAX)
     return Error("segment: too many cells in an event pool", EINVAL);
   for (const std::uint32_t world : plan.world_of_local)
-    if (world >= plan.world_ranks)
+    if (world >= plan.world_ranks && world != kRankOfTask)
       return Error("segment: world rank " + std::to_string(world) + " is not below " +
                        std::to_string(plan.world_ranks),
                    EINVAL);
@@ -80,7 +80,7 @@ Status check_plan(const SegmentPlan& plan) {
 }
 
 UniqueFd open_memfd() {
-  const unsigned flags = MFD_ALLOW_SEALING;
+  const unsigned flags = MFD_ALLOW_SEALING | MFD_CLOEXEC;
   UniqueFd fd(memfd_create("ondeloc", flags | MFD_NOEXEC_SEAL));
   if (!fd.valid() && errno == EINVAL) fd.reset(memfd_create("ondeloc", flags));
   return fd;
@@ -99,6 +99,7 @@ Status size_and_seal(int fd, std::uint64_t size, uid_t uid, gid_t gid) {
 // A world as large as a machine is written in pieces: zero entries stay holes.
 int write_table(int fd, const SegmentPlan& plan, std::uint64_t offset) {
   for (std::size_t local = 0; local < plan.world_of_local.size(); ++local) {
+    if (plan.world_of_local[local] == kRankOfTask) continue;
     const auto entry = static_cast<std::uint32_t>(local + 1);
     const std::uint64_t at = offset + plan.world_of_local[local] * sizeof(std::uint32_t);
     if (const int bad = write_all(fd, &entry, sizeof(entry), at); bad != 0) return bad;

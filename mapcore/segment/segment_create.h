@@ -2,8 +2,8 @@
 // The privileged side of the segment: slurmstepd makes it as root and writes it with pwrite only,
 // never maps it, never reads anything back from it but the header it has just written. A task
 // writes its own slot the same way before it execs.
-// Units: ranks and bytes. Ownership: the caller owns the descriptor, which is open across exec
-// (no CLOEXEC), because the ranks inherit it. Thread safety: no shared state.
+// Units: ranks and bytes. Ownership: the caller owns the descriptor; it is CLOEXEC until the task
+// that is about to become a rank says otherwise. Thread safety: no shared state.
 // Errors: one sentence each; write_task_slot returns an errno, as it runs between fork and exec.
 // Source of the sealing rules: memfd_create(2), fcntl(2) F_ADD_SEALS.
 #pragma once
@@ -19,9 +19,14 @@
 
 namespace ondeloc {
 
+// A world rank that only its task learns: Slurm does not tell slurmstepd where the ranks of a
+// component of a heterogeneous step begin.
+inline constexpr std::uint32_t kRankOfTask = UINT32_MAX;
+
 struct SegmentPlan {
   std::uint32_t world_ranks = 0;
-  // World rank of each local rank, by local rank. Its size is the number of local ranks.
+  // World rank of each local rank, by local rank, or kRankOfTask. Its size is the number of local
+  // ranks.
   std::span<const std::uint32_t> world_of_local;
   std::uint32_t job_id = 0;
   std::uint32_t step_id = 0;

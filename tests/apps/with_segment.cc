@@ -3,6 +3,7 @@
 // Runs one MPI program without a launcher (a singleton) as the only rank of a step: a real segment,
 // the environment that the plugin sets, the rank library preloaded. With --print, the rank's
 // state and row go to standard output at the end. Exit status: the program's.
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ ondeloc::Result<ondeloc::UniqueFd> make_segment() {
   setenv("SLURM_PROCID", "0", 1);
   setenv("SLURM_LOCALID", "0", 1);
   setenv("LD_PRELOAD", command[0], 1);
+  fcntl(fd, F_SETFD, 0);
   execvp(command[1], command + 1);
   std::perror(command[1]);
   _exit(127);

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes: what goes off the node is counted apart, and world ranks are not local ranks. A Slurm of its own, with two
-slurmd on this machine."""
+"""Two nodes: what goes off the node is counted apart, and world ranks are not local ranks; also where each node is a component
+of a heterogeneous step. A Slurm of its own, with two slurmd on this machine."""
 import pathlib
+import re
 import subprocess
+import time
 
 import counting
 import harness
@@ -12,34 +14,32 @@ PRIVATE_SLURM = pathlib.Path(__file__).resolve().parents[2] / "etc" / "private-s
 DIR = pathlib.Path(harness.ROOT, "nodes")
 # Two "nodes" that share one /dev/shm: Open MPI's shared memory files would be taken for each other. And both are
 # 127.0.0.1: ranks that connect to each other at the same moment crash Open MPI 4.1's btl/tcp (seen without ondeloc in 3
-# of 25 runs), so they connect in MPI_Init, one after the other (0 of 25).
+# of 25 runs), so they connect in MPI_Init, one after the other (0 of 25; 1 of 40 in heterogeneous steps, which is tried again).
 OVER_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo",
             "OMPI_MCA_mpi_preconnect_mpi": "1"}
+CRASH_OF_BTL_TCP = "Open MPI failed to TCP connect to a peer"
 
 
 class TwoNodes(profiling.Profiling):
+    conf = []
+
     @classmethod
     def setUpClass(cls):
         plugin = next(line for line in harness.PLUGSTACK.read_text(encoding="ascii").splitlines()
                       if line.startswith("optional"))
-        subprocess.run([PRIVATE_SLURM, "start", DIR, "--nodes", "2", "--plugin", plugin], check=True)
+        subprocess.run([PRIVATE_SLURM, "start", DIR, "--nodes", "2", "--plugin", plugin, *cls.conf], check=True)
         cls.addClassCleanup(subprocess.run, [PRIVATE_SLURM, "stop", DIR], check=True)
 
     def srun_on_two(self, program, *arguments, distribution, ondeloc, name="run", env=None):
-        result = self.srun("-N2", f"-n{self.ranks}", "-m", distribution, *self.command(program),
-                           *arguments, ondeloc=ondeloc,
-                           env={"SLURM_CONF": f"{DIR}/slurm.conf",
-                                "COUNT_OUT": f"{self.dir}/{name}", **OVER_TCP, **(env or {})},
-                           timeout=60)
+        for _ in range(5):
+            result = self.srun("-N2", f"-n{self.ranks}", "-m", distribution, *self.command(program),
+                               *arguments, ondeloc=ondeloc,
+                               env={"SLURM_CONF": f"{DIR}/slurm.conf",
+                                    "COUNT_OUT": f"{self.dir}/{name}", **OVER_TCP, **(env or {})},
+                               timeout=60)
+            if CRASH_OF_BTL_TCP not in result.stderr:
+                break
         self.assert_ran(result)
-
-
-class Nodes(TwoNodes):
-    def run_on_two(self, program, *, distribution, transport, name="run"):
-        """{node: report}"""
-        self.srun_on_two(program, distribution=distribution, name=name,
-                         ondeloc=f"online,decide=never,transport={transport},report={name}-%N.json")
-        return {node: self.report(f"{name}-{node}.json") for node in ("node0", "node1")}
 
     def split(self, cells, here):
         """What the ranks `here` sent: to each other, and each off the node."""
@@ -51,8 +51,8 @@ class Nodes(TwoNodes):
                 off[src] = (before[0] + length, before[1] + messages)
         return near, off
 
-    def assert_exact(self, program, expected_ranks, **keywords):
-        reports = self.run_on_two(program, **keywords)
+    def assert_counts(self, reports, expected_ranks):
+        """Of each node, as the ranks say it."""
         said = self.said()
         for node, report in reports.items():
             here = {rank["rank"] for rank in report["ranks"]}
@@ -62,6 +62,17 @@ class Nodes(TwoNodes):
             self.assertEqual({o["src"]: (int(o["bytes"]), int(o["messages"]))
                               for o in report["off_node"]}, off)
             self.assertTrue(near and off)
+
+
+class Nodes(TwoNodes):
+    def run_on_two(self, program, *, distribution, transport, name="run"):
+        """{node: report}"""
+        self.srun_on_two(program, distribution=distribution, name=name,
+                         ondeloc=f"online,decide=never,transport={transport},report={name}-%N.json")
+        return {node: self.report(f"{name}-{node}.json") for node in ("node0", "node1")}
+
+    def assert_exact(self, program, expected_ranks, **keywords):
+        self.assert_counts(self.run_on_two(program, **keywords), expected_ranks)
 
     def test_block_and_cyclic_by_shm_and_pmix(self):
         layouts = {"block": {"node0": {0, 1}, "node1": {2, 3}},
@@ -103,6 +114,90 @@ class Profiles(TwoNodes):
             self.assertIn(f"{node}: times shifted by", told)
         self.ondeloc("map", "whole.prof", "-t", "numa:2 core:2 pu:1", "-f", "rankfile")
         self.assertEqual(len(self.profile("merge", *names, names[0], "-o", "bad").stderr.splitlines()), 1)
+
+
+class Heterogeneous(TwoNodes):
+    """srun ... : ...: two components, each a job with a slurmstepd of its own, and one world of four ranks."""
+    # Only sched/backfill starts such jobs, every half minute unless told otherwise.
+    conf = ["--conf", "SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1"]
+    RANKS = {"node0": {0, 1}, "node1": {2, 3}}
+    WHERE = "echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status)"
+
+    def run_parts(self, *command, ondeloc=None, env=None):
+        """In Debian 12's srun the threads of the components share one agent of mpi/pmix, without a lock: about one run in 30
+        hangs when its tasks have ended, without ondeloc too. That is not what is tested: once more then."""
+        for _ in range(5):
+            part = ["-N1", "-n2", *command]
+            running = self.start_srun(*part, ":", *part, ondeloc=ondeloc, env={
+                "SLURM_CONF": f"{DIR}/slurm.conf", "COUNT_OUT": f"{self.dir}/run", **OVER_TCP, **(env or {})})
+            hung = self.hangs(running)
+            if hung:
+                running.kill()
+            out, err = running.communicate(timeout=60)
+            if not hung and CRASH_OF_BTL_TCP not in err:
+                return subprocess.CompletedProcess(command, running.returncode, out, err)
+        raise AssertionError(f"tried five times: {err}")
+
+    @staticmethod
+    def hangs(running):
+        """Whether srun is still there some seconds after all that it had started."""
+        tasks_seen, alone_since = False, time.monotonic()
+        while running.poll() is None:
+            if any(not command.startswith("srun ") for _, command in harness.processes_of_user()):
+                tasks_seen, alone_since = True, time.monotonic()
+            if time.monotonic() > alone_since + (4 if tasks_seen else 20):
+                return True
+            time.sleep(0.05)
+        return False
+
+    def test_world_ranks_by_shm_and_pmix(self):
+        for transport in "auto", "shm", "pmix":
+            with self.subTest(transport):
+                result = self.run_parts(*self.command("persistent"),
+                                        ondeloc=f"online,decide=never,transport={transport},report={transport}-%N.json")
+                self.assert_ran(result)
+                self.assertEqual(result.stderr, "")
+                reports = {node: self.report(f"{transport}-{node}.json") for node in self.RANKS}
+                self.assert_counts(reports, self.RANKS)
+                self.assertEqual(len({report["job"] for report in reports.values()}), 1)
+
+    def test_profiles_of_the_components_are_merged(self):
+        self.assert_ran(self.run_parts(*self.command("persistent"), ondeloc="profile:app"))
+        parts = [f"app.{node}" for node in self.RANKS]
+        self.ondeloc("merge", *parts, "-o", "whole.prof")
+        self.assert_whole(self.info("whole.prof"))
+        self.assertEqual(self.recorded("whole.prof"), self.said())
+
+    def test_a_component_alone(self):
+        """Its world is its own, and its name is that of the whole."""
+        env = {"SLURM_CONF": f"{DIR}/slurm.conf", "COUNT_OUT": f"{self.dir}/run"}
+        self.ranks = 2
+        for group, node in enumerate(self.RANKS):
+            step = ["srun", "--quiet", "--overcommit", f"--het-group={group}", "-n2",
+                    f"--ondeloc=online,decide=never,report={node}.json", *self.command("persistent")]
+            self.assert_ran(self.run_user("salloc", "--quiet", "--overcommit", "-N1", "-n2", ":", "-N1", "-n2", *step, env=env))
+            report = self.report(f"{node}.json")
+            self.assertEqual((report["node"], {rank["rank"] for rank in report["ranks"]}), (node, {0, 1}))
+            self.assertEqual(counting.of_report(report), self.said())
+
+    def test_a_rankfile_of_all_components(self):
+        # The other way round than Slurm binds them.
+        self.write("good", "rank 0=node0 slot=1\nrank 1=+n0 slot=0\nrank 2=node1 slot=1\nrank 3=+n1 slot=0\n")
+        cpus = {}
+        for name, ondeloc in ("without", None), ("with", "static:good"):
+            result = self.run_parts("sh", "-c", self.WHERE, ondeloc=ondeloc)
+            self.assert_ran(result)
+            cpus[name] = dict(re.findall(r"^(\d) Cpus_allowed_list: (\S+)$", result.stdout, re.MULTILINE))
+        self.assertEqual(cpus["without"], {"0": "0", "1": "1", "2": "0", "3": "1"})
+        self.assertEqual(cpus["with"], {"0": "1", "1": "0", "2": "1", "3": "0"})
+
+    def test_a_bad_rankfile_ends_all_components(self):
+        """The tasks of the other component would wait for good: nobody but ondeloc ends them."""
+        self.write("bad", "rank 0=node0 slot=0\nrank 1=node0 slot=1\nrank 2=node1 slot=0\nrank 3=node1 slot=9\n")
+        result = self.run_parts("sleep", "10000", ondeloc="static:bad")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(len(re.findall("^ondeloc: rankfile 'bad': line 4: rank 3: ", result.stderr, re.MULTILINE)), 1,
+                         result.stderr)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ Rank map_segment(int fd) {
 
 // Sends to the next local rank and now and then off the node, then is silent for a while. A victim
 // dies in the middle.
-[[noreturn]] void be_rank(int fd, std::uint32_t local, bool victim, useconds_t silent_us) {
+[[noreturn]] void be_rank(int fd, std::uint32_t local, bool victim, useconds_t silent_us,
+                          useconds_t late_us) {
+  usleep(late_us);
   const TaskSlot task{local, kWorld[local], getpid(), process_start_time(getpid()), {}};
   if (write_task_slot(fd, task) != 0) _exit(1);
   const Rank rank = map_segment(fd);
@@ -80,10 +82,12 @@ struct Step {
   UniqueFd segment;
   UniqueFd records, stepd;  // slurmstepd's pipe: its end says that the node is over
   std::vector<pid_t> pids;
-  explicit Step(int victim = -1, useconds_t silent_us = 0) {
+  // late_us: how long it takes the tasks to tell their world ranks; 0: slurmstepd knows them.
+  explicit Step(int victim = -1, useconds_t silent_us = 0, useconds_t late_us = 0) {
+    const std::vector<std::uint32_t> unknown(kRanks, kRankOfTask);
     SegmentPlan plan;
     plan.world_ranks = 8;
-    plan.world_of_local = kWorld;
+    plan.world_of_local = late_us > 0 ? unknown : kWorld;
     plan.job_id = 17;
     plan.step_id = 3;
     plan.uid = getuid();
@@ -96,7 +100,8 @@ struct Step {
     stepd.reset(ends[1]);
     for (std::uint32_t local = 0; local < kRanks; ++local) {
       const pid_t pid = fork();
-      if (pid == 0) be_rank(segment.get(), local, static_cast<int>(local) == victim, silent_us);
+      if (pid == 0)
+        be_rank(segment.get(), local, static_cast<int>(local) == victim, silent_us, late_us);
       pids.push_back(pid);
     }
   }
@@ -155,6 +160,26 @@ TEST_CASE("every message of every rank is in the profile, with exact totals") {
     CHECK(sums[{total.src, total.dst}].bytes == total.bytes);
     CHECK(sums[{total.src, total.dst}].messages == total.messages);
   }
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("world ranks that the tasks tell late are those of their messages") {
+  std::string path;
+  {
+    const Step step(-1, 0, 150'000);
+    const MapperConfig config = config_for(step, temporary_profile());
+    CHECK(run_recorder(config).size() == 1);
+    path = profile_path(config, map_segment(step.segment.get()).header());
+  }
+  auto profile = ProfileReader::open(path);
+  REQUIRE(profile.ok());
+  std::map<std::uint32_t, std::uint64_t> by_sender;
+  profile->for_each({}, [&](std::span<const ProfileEvent> events) {
+    for (const ProfileEvent& e : events) by_sender[e.src] += 1;
+  });
+  CHECK(by_sender ==
+        std::map<std::uint32_t, std::uint64_t>{{4, kEvents}, {5, kEvents}, {6, kEvents}});
+  REQUIRE(profile->totals().size() == 2 * kRanks);  // the next rank, and off the node
   std::filesystem::remove(path);
 }
 

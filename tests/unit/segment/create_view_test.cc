@@ -12,13 +12,13 @@
 
 using namespace ondeloc;
 
-TEST_CASE("a new segment is sealed, inherited, private and readable by the view") {
+TEST_CASE("a new segment is sealed, closed on exec, private and readable by the view") {
   auto fd = create_segment(small_plan());
   REQUIRE(fd.ok());
   struct stat file {};
   REQUIRE(fstat(fd->get(), &file) == 0);
   CHECK((file.st_mode & 0777) == 0600);
-  CHECK((fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) == 0);
+  CHECK(fcntl(fd->get(), F_GETFD) == FD_CLOEXEC);
   CHECK(ftruncate(fd->get(), 0) != 0);
   CHECK(ftruncate(fd->get(), file.st_size + 4096) != 0);
   auto view = SegmentView::open(fd->get());
@@ -67,6 +67,21 @@ TEST_CASE("a task writes its slot and its place in the world table") {
   CHECK(slot.owner_pid == 0);
   CHECK(view->local_of_world(7) == 1);
   CHECK(view->slot(0).task_state == ONDELOC_TASK_EMPTY);
+}
+
+TEST_CASE("world ranks that the tasks learn are written by them") {
+  SegmentPlan plan = small_plan();
+  const std::vector<std::uint32_t> unknown(plan.world_of_local.size(), kRankOfTask);
+  plan.world_of_local = unknown;
+  auto fd = create_segment(plan);
+  REQUIRE(fd.ok());
+  auto view = SegmentView::open(fd->get());
+  REQUIRE(view.ok());
+  for (std::uint32_t world = 0; world < plan.world_ranks; ++world)
+    CHECK(view->local_of_world(world) == -1);
+  REQUIRE(write_task_slot(fd->get(), {.local_rank = 1, .world_rank = 6}) == 0);
+  CHECK(view->local_of_world(6) == 1);
+  CHECK(view->slot(1).world_rank == 6);
 }
 
 TEST_CASE("a task slot out of bounds is refused") {
