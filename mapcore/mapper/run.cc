@@ -156,6 +156,8 @@ class Mapper {
     turn_started_ = now;
     if (!ranks_.any_attached() || !placement_) return;
     if (config_.read_rows) counters_.read_rows(view_);
+    // Planning may have taken seconds: whoever has counts by now is attached, and its move counts.
+    ranks_.refresh(view_);
     if (!last && config_.options.decide != Decide::kNever) prepare();
     ReportInterval line =
         last ? turn_->look(counters_.take_delta()) : turn_->take(counters_.take_delta(), seconds);
