@@ -223,7 +223,7 @@ def step_clean():
         procs = [p for p in os.listdir("/proc") if p.isdigit() and owner(p) == 1000]
         groups = step_groups()
         return procs, groups
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while any(left()) and time.monotonic() < end:
         time.sleep(0.2)
     procs, groups = left()

@@ -10,7 +10,7 @@ import pathlib
 import shutil
 import time
 
-from harness import Failed, check, finish, masks, node_of, parted, run, sampled, settled, start, wait_for
+from harness import Failed, check, finish, masks, node_of, parted, run, sampled, settled, show, start, wait_for
 
 TALK = "/usr/local/vm/programs/talk"
 OPTIONS = "interval=300ms,max-interval=600ms"
@@ -146,6 +146,22 @@ def share_reached(series, traffic, size):
     """The smallest remote share of any settled sample. (Where an interval ends, a rank that waits for a CPU may not yet have
     sent its part: what is decided on that is right for it, not for the whole pattern.)"""
     return min((remote_share(ranks, traffic) for ranks in settled(series, size)), default=1.0)
+
+
+def followed(watched, size, patterns, cpuset):
+    """In each phase the remote share falls to what the command line predicts for that traffic."""
+    said = []
+    for pattern in patterns:
+        traffic = pattern_bytes(pattern, size)
+        series = watched.during(pattern)
+        seen = share_reached(series, traffic, size)
+        wanted = predicted(pattern, traffic, size, cpuset, watched.report["algorithm"])
+        check(seen <= wanted + 1e-9, f"{pattern}: remote share {seen} in /proc, predicted {wanted}: {[show(r) for r in series[-3:]]}; "
+              f"report: remaps {watched.report['totals']}, notes {watched.report['notes']}")
+        first = next(ranks for ranks in series if len(ranks) == size)
+        said.append(f"{pattern} {remote_share(first, traffic):.2f}->{seen:.2f} (predicted {wanted:.2f})")
+    check(moved(watched.series), f"no rank moved: {show(watched.series[-1])}, notes {watched.report['notes']}")
+    return ", ".join(said) + f"; {watched.report['totals']['remaps']} remaps"
 
 
 def moved(series):

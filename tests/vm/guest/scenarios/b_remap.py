@@ -1,27 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online remapping: whole node, partial allocation beside another job, uneven nodes."""
 from harness import alone, check, finish, inside_cpuset, scenario, settled, show, start, wait_for, root
-from steps import (OPTIONS, Phase, TALK, follows, moved, pattern_bytes, predicted, remote_share, report_bytes, share_reached, step)
+from steps import OPTIONS, Phase, TALK, followed, follows, predicted, remote_share, report_bytes, share_reached, step
 
 
 def following(patterns, size, cpuset):
     return [Phase(pattern, follows(pattern, size, cpuset)) for pattern in patterns]
-
-
-def followed(watched, size, patterns, cpuset):
-    """In each phase the remote share falls to what the command line predicts for that traffic."""
-    said = []
-    for pattern in patterns:
-        traffic = pattern_bytes(pattern, size)
-        series = watched.during(pattern)
-        seen = share_reached(series, traffic, size)
-        wanted = predicted(pattern, traffic, size, cpuset, watched.report["algorithm"])
-        check(seen <= wanted + 1e-9, f"{pattern}: remote share {seen} in /proc, predicted {wanted}: {[show(r) for r in series[-3:]]}; "
-              f"report: remaps {watched.report['totals']}, notes {watched.report['notes']}")
-        first = next(ranks for ranks in series if len(ranks) == size)
-        said.append(f"{pattern} {remote_share(first, traffic):.2f}->{seen:.2f} (predicted {wanted:.2f})")
-    check(moved(watched.series), f"no rank moved: {show(watched.series[-1])}, notes {watched.report['notes']}")
-    return ", ".join(said) + f"; {watched.report['totals']['remaps']} remaps"
 
 
 @scenario("2x4 4x2 2x2x2")
@@ -81,10 +65,11 @@ def lammps_in_the_open():
     thermo = [line.split()[0] for line in watched.out.splitlines() if line.split()[:1] in (["0"], ["20"], ["40"])]
     check(thermo == ["0", "20", "40"], f"LAMMPS did not finish: {watched.out[-800:]}")
     inside_cpuset(watched.series)
-    alone(watched.series, 8)
+    alone(watched.series[len(watched.series) // 2:], 8)  # not in MPI_Init, see Step.talking
     traffic = report_bytes(watched.report)
     good = settled(watched.series, 8)
-    before, seen = remote_share(good[0], traffic), remote_share(good[-1], traffic)
+    check(good, f"no settled sample among {len(watched.series)}")
+    before, seen = remote_share(good[0], traffic), share_reached(watched.series, traffic, 8)
     wanted = predicted("lammps", traffic, 8, range(8), watched.report["algorithm"])
     # One interval's traffic is not exactly in proportion to that of the whole run.
     check(seen <= wanted + 0.05, f"remote share {seen} in /proc, predicted {wanted}: {show(good[-1])}; {watched.report['totals']}")

@@ -64,6 +64,7 @@ def static_relative_wherever_the_allocation_starts():
 @scenario("2x2x2")
 def static_hardware_threads():
     """A core in a rankfile is the core with its hardware threads, as in mpirun."""
+    check(len(siblings(0)) == 2, f"the guest's CPU 0 has the siblings {siblings(0)}: no hardware threads")
     seen = static_masks("static_smt", ["rank 0=node0 slot=1:1", "rank 1=node0 slot=0:0"], ["-n2", "-c4"])
     for rank, mask in seen.items():
         check(len({siblings(cpu) for cpu in mask}) == 1, f"rank {rank} is on several cores: {seen}")
@@ -89,7 +90,6 @@ def openmp(name, env):
     check(before and good, "no settled sample")
     first, last = before[0], good[-1]
     check(remote_share(last, traffic) == 0, f"partners are apart: {show(last)}; {watched.report['notes']}")
-    check(watched.report["totals"]["remaps"] >= 1, f"nothing was remapped: {watched.report['notes']}")
     return watched, first, last
 
 

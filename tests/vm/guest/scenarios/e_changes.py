@@ -8,7 +8,7 @@ import time
 
 from harness import (BTL, HERE, STEADY, alone, check, inside_cpuset, masks, node_of, parted, root, scenario, settled, shared_pu, show,
                      step_clean, step_groups, wait_for)
-from steps import OPTIONS, Phase, TALK, follows, steady, step
+from steps import OPTIONS, Phase, TALK, followed, follows, steady, step
 
 PAGES = 16 << 20  # bytes that every rank touches at its start
 
@@ -47,6 +47,7 @@ def moves(first, series):
 def memory_step(name, memory, right):
     """pair traffic from Slurm's cyclic binding: half of the ranks have to change their node. The phase lasts until right(moves,
     pages of each rank); both as they were seen last."""
+    pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("0")  # or the kernel moves pages, too
     first, last = {}, {}
 
     def at_rest(series):
@@ -75,9 +76,6 @@ def majority(pages):
 def memory_follows_its_rank():
     said = []
     for memory in ("follow", "auto"):
-        balancing = pathlib.Path("/proc/sys/kernel/numa_balancing")
-        if balancing.exists():
-            balancing.write_text("0")
         _, went = memory_step(f"memory_{memory}", memory, lambda went, pages: all(
             majority(pages[rank]) == now for rank, (_, now) in went.items()))
         said.append(f"{memory}: {len(went)} ranks and their pages moved")
@@ -187,7 +185,6 @@ def without_task_affinity():
         watched = step("no_affinity", ["-n4"], [TALK], online=OPTIONS + ",decide=always",
                        phases=[Phase("pair", lambda series: parted(series, 4))])
     inside_cpuset(watched.series)
-    check(watched.report["totals"]["remaps"], f"nothing was mapped: {watched.report['notes']}")
     good = settled(watched.during("pair"), 4, STEADY)
     check(good and not shared_pu(good[-1]), shared_pu(good[-1]) if good else "no settled sample")
     return f"{show(good[-1])}; {watched.report['notes']}"
@@ -221,8 +218,8 @@ def in_container(name, *lines):
         step_clean()
     inside_cpuset(watched.series)
     alone(watched.talking(), 4)
+    followed(watched, 4, patterns, range(4))
     check(watched.report["matrix"], f"nothing was counted: {watched.report['notes']}")
-    check(watched.report["totals"]["remaps"], f"nothing was mapped: {watched.report['notes']}")
     check("ondeloc" in watched.err, f"verbose, and no summary: {watched.err}")
     return watched
 
