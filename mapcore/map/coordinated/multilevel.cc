@@ -75,6 +75,9 @@ CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<con
         other < i ? coarse.group_of[static_cast<std::size_t>(other)] : groups++;
   }
   GroupSums sums(groups);
+  coarse.begin.reserve(sums.bytes.size() + 1);
+  coarse.size.reserve(sums.bytes.size());
+  coarse.strength.reserve(sums.bytes.size());
   coarse.begin.push_back(0);
   coarse.edges.reserve(graph.edges.size());
   for (int i = 0; i < graph.vertices; ++i) {

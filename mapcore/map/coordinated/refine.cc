@@ -23,16 +23,29 @@ int below(std::uint64_t& state, int n) {
 
 }  // namespace
 
+namespace {
+
+std::size_t size_of_arrays(std::size_t vertices, std::size_t nodes, std::size_t places) {
+  return vertices * (2 * sizeof(double) + 1) + places * sizeof(float) +
+         nodes * nodes * (sizeof(SwapTerms) + sizeof(LeastChange)) + nodes * sizeof(int) + 256;
+}
+
+}  // namespace
+
 Refiner::Refiner(State& state)
     : state_(state),
-      edge_(static_cast<std::size_t>(state.vertices())),
-      terms_(static_cast<std::size_t>(state.nodes()) * static_cast<std::size_t>(state.nodes())),
-      bounds_(state.places()),
-      least_back_(static_cast<std::size_t>(state.nodes()) *
-                  static_cast<std::size_t>(state.nodes())),
-      least_edge_(static_cast<std::size_t>(state.vertices())),
-      waiting_(static_cast<std::size_t>(state.vertices()), 1),
+      memory_(size_of_arrays(static_cast<std::size_t>(state.vertices()),
+                             static_cast<std::size_t>(state.nodes()), state.places())),
       selective_(state.vertices() > kExhaustive) {
+  const auto n = static_cast<std::size_t>(state.vertices());
+  const auto k = static_cast<std::size_t>(state.nodes());
+  edge_.resize(n);
+  targets_.reserve(k);
+  terms_.resize(k * k);
+  bounds_.resize(state.places());
+  least_back_.resize(k * k);
+  least_edge_.resize(n);
+  waiting_.assign(n, 1);
   for (int i = 0; i < state.vertices(); ++i) {
     const auto row = state.graph().row(i);
     if (static_cast<int>(row.size()) + 1 < state.vertices() || row.empty()) continue;
@@ -59,7 +72,7 @@ void Refiner::mark(int vertex) {
 }
 
 void Refiner::apply(int vertex, const Choice& choice) {
-  steps_.push_back({vertex, choice.second, state_.part(vertex)});
+  if (recording_) steps_.push_back({vertex, choice.second, state_.part(vertex)});
   if (choice.second >= 0) {
     swap(vertex, choice.second);
     mark(choice.second);
@@ -145,7 +158,7 @@ void Refiner::iterate(std::uint64_t seed, std::int64_t patience) {
   Value best = state_.value();
   forget_all();
   std::fill(waiting_.begin(), waiting_.end(), 0);
-  steps_.clear();
+  recording_ = true;
   std::int64_t last = work_;
   while (work_ > 0 && last - work_ < patience) {
     --work_;  // where no two vertices can change places nothing else counts down
@@ -160,6 +173,8 @@ void Refiner::iterate(std::uint64_t seed, std::int64_t patience) {
       steps_.clear();
     }
   }
+  steps_.clear();
+  recording_ = false;
 }
 
 }  // namespace ondeloc::coordinated

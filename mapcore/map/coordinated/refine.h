@@ -68,17 +68,22 @@ class Refiner {
 
   State& state_;
   std::int64_t work_ = 0;
-  std::vector<double> edge_;      // bytes between the vertex in hand and every other
-  std::vector<int> targets_;      // nodes where it may find a partner
-  std::vector<SwapTerms> terms_;  // [from][to], as of the epoch that each tells
-  std::vector<float> bounds_;     // of the candidates, by place
+  bool recording_ = false;                      // into steps_
+  std::pmr::monotonic_buffer_resource memory_;  // one allocation for all arrays but steps_
+  // Bytes between the vertex in hand and every other.
+  std::pmr::vector<double> edge_{&memory_};
+  std::pmr::vector<int> targets_{&memory_};      // nodes where it may find a partner
+  std::pmr::vector<SwapTerms> terms_{&memory_};  // [from][to], as of the epoch that each tells
+  std::pmr::vector<float> bounds_{&memory_};     // of the candidates, by place
   // [to][from]: the least change of locality over the vertices of `to` if one went to `from`; one
   // look at it rules most nodes out for a vertex. Not a number where it has to be found again.
-  std::vector<LeastChange> least_back_;
-  std::vector<double> least_edge_;  // of a vertex that talks to all others, else 0
-  std::vector<char> waiting_;  // vertices whose neighbourhood changed since they were looked at
-  std::vector<Step> steps_;    // what was done since the best that iterate() knows
-  bool selective_;             // large graphs: only nodes that a vertex talks to, or relief
+  std::pmr::vector<LeastChange> least_back_{&memory_};
+  // Of a vertex that talks to all others, else 0.
+  std::pmr::vector<double> least_edge_{&memory_};
+  // Vertices whose neighbourhood changed since they were looked at.
+  std::pmr::vector<char> waiting_{&memory_};
+  std::vector<Step> steps_;  // what was done since the best that iterate() knows
+  bool selective_;           // large graphs: only nodes that a vertex talks to, or relief
 };
 
 }  // namespace ondeloc::coordinated

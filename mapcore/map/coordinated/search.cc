@@ -139,9 +139,8 @@ Levels levels_of(const Graph& graph, const Target& target) {
 
 namespace {
 
-Refiner refine_coarse(State& state, const Part& part) {
+void refine_coarse(State& state, Refiner& refiner, const Part& part) {
   state.reset(part);
-  Refiner refiner(state);
   refiner.allow(kUnlimited);
   const double mean = state.target().mean_load;
   if (mean > 0) {
@@ -150,7 +149,6 @@ Refiner refine_coarse(State& state, const Part& part) {
     state.smooth(0);
   }
   refiner.descend();
-  return refiner;
 }
 
 }  // namespace
@@ -165,7 +163,8 @@ Part coarse_solution(const Graph& graph, const Target& target, const Levels& lev
     if (first) part = grow_start(coarse, target, by);
     if (part.empty()) continue;
     State state(coarse, target);
-    Refiner refiner = refine_coarse(state, part);
+    Refiner refiner(state);
+    refine_coarse(state, refiner, part);
     if (first && hard) {
       refiner.allow(kCoarseWork);
       refiner.iterate(1, patience_for(kCoarseWork));
@@ -182,7 +181,8 @@ double coarse_cost(const Graph& graph, const Target& target, const Levels& level
   const Part part = grow_start(coarse, target, GrowBy::kBytes);
   if (part.empty()) return kNone;
   State state(coarse, target);
-  refine_coarse(state, part);
+  Refiner refiner(state);
+  refine_coarse(state, refiner, part);
   return state.value().cost;
 }
 

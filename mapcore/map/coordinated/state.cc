@@ -2,11 +2,33 @@
 #include "mapcore/map/coordinated/state.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ondeloc::coordinated {
 
+namespace {
+
+// What the arrays of a state take, and something for alignment.
+std::size_t size_of_arrays(std::size_t vertices, std::size_t nodes, std::size_t places) {
+  const std::size_t ints = vertices + places + nodes, sizes = vertices + 2 * nodes;
+  const std::size_t floats = places * (nodes + 1), doubles = nodes * (1 + nodes + vertices);
+  return ints * sizeof(int) + sizes * sizeof(std::size_t) + floats * sizeof(float) +
+         doubles * sizeof(double) + 256;
+}
+
+std::size_t places_of(const Target& target) {
+  return static_cast<std::size_t>(
+      std::accumulate(target.capacity.begin(), target.capacity.end(), 0));
+}
+
+}  // namespace
+
 State::State(const Graph& graph, const Target& target)
-    : graph_(graph), target_(target), nodes_(target.nodes) {
+    : graph_(graph),
+      target_(target),
+      nodes_(target.nodes),
+      memory_(size_of_arrays(static_cast<std::size_t>(graph.vertices),
+                             static_cast<std::size_t>(target.nodes), places_of(target))) {
   const auto n = static_cast<std::size_t>(graph.vertices), k = static_cast<std::size_t>(nodes_);
   part_.resize(n);
   place_.resize(n);

@@ -7,6 +7,7 @@
 // after reset(). Thread safety: none; one state per call.
 #pragma once
 
+#include <memory_resource>
 #include <vector>
 
 #include "mapcore/map/coordinated/graph.h"
@@ -35,6 +36,8 @@ inline bool is_better(const Value& a, const Value& b) {
 class State {
  public:
   State(const Graph& graph, const Target& target);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
   // With smoothing > 0 the cost is locality + smoothing * sum of squared loads until it is set back
   // to 0: several nodes with the same largest load are a plateau of the true cost that single moves
   // cannot leave, and a slope of this one.
@@ -134,13 +137,14 @@ class State {
   const Target& target_;
   int nodes_;
   static constexpr float kLeastWeight = 1e-30F;  // denormal numbers are slow
-  std::vector<int> part_, members_;
-  std::vector<std::size_t> place_, first_member_, member_count_;  // members_[place_[i]] = i
+  std::pmr::monotonic_buffer_resource memory_;   // one allocation for all arrays
+  std::pmr::vector<int> part_{&memory_}, members_{&memory_}, used_{&memory_};
+  // members_[place_[i]] = i
+  std::pmr::vector<std::size_t> place_{&memory_}, first_member_{&memory_}, member_count_{&memory_};
   std::size_t places_ = 0;
-  std::vector<float> weight_, near_;
+  std::pmr::vector<float> weight_{&memory_}, near_{&memory_};
   int epoch_ = 0;
-  std::vector<int> used_;
-  std::vector<double> load_, link_, bytes_to_;
+  std::pmr::vector<double> load_{&memory_}, link_{&memory_}, bytes_to_{&memory_};
   int heaviest_[3] = {-1, -1, -1};
   double floor_ = 0;
   double largest_link_ = 0;
