@@ -12,7 +12,7 @@
 namespace ondeloc {
 namespace {
 
-constexpr std::size_t kLongestPreload = 64 * 1024;
+constexpr std::size_t kLongestPreload = 65536;
 constexpr const char* kPreload = "LD_PRELOAD";
 
 const char* transport_name(Transport transport) {

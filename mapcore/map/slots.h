@@ -3,10 +3,10 @@
 //
 //   disjoint masks          the masks are the slots
 //   one mask shared by all  cut into slots of cpus_per_task PUs: whole cores while there are
-//   enough, inside one
-//                           NUMA node where possible
+//                           enough, inside one NUMA node where possible
 //   anything else           the multiset of the masks (--cpu-bind=sockets, ldoms, partly
-//   overlapping masks) more ranks than PUs     slots repeat evenly; `oversubscribed` is set
+//                           overlapping masks)
+//   more ranks than PUs     slots repeat evenly; `oversubscribed` is set
 //
 // With `idle` PUs (the caller says so only where the kernel enforces the step's cpuset) further
 // slots of the same size are made of them. No slot ever holds a PU outside masks and idle. Thread

@@ -133,6 +133,7 @@ void draw_legend(Canvas& canvas, const Box& plot, const Scale& scale) {
   constexpr int kSteps = 128;
   const Box bar{plot.x + plot.width + 30, plot.y + 30, 22, std::min(plot.height - 60, 400.0)};
   std::vector<Colour> colours;
+  colours.reserve(kSteps);
   for (int i = 0; i < kSteps; ++i) colours.push_back(shade(1 - (i + 0.5) / kSteps));
   canvas.cells(bar, 1, kSteps, colours);
   canvas.frame(bar, kInk);

@@ -44,6 +44,7 @@ Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const st
                       name, number, shorten(line), ranks));
   }
   std::vector<RankMemory> all;
+  all.reserve(found.size());
   for (const auto& [rank, memory] : found) all.push_back(memory);
   return all;
 }

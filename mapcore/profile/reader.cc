@@ -207,6 +207,7 @@ namespace {
 template <class Map>
 auto values_of(const Map& map) {
   std::vector<typename Map::mapped_type> values;
+  values.reserve(map.size());
   for (const auto& [key, value] : map) values.push_back(value);
   return values;
 }

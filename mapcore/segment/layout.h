@@ -1,15 +1,17 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The shared segment of one step on one node, version 1. A sealed memfd that slurmstepd creates
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
+/* The shared segment of one step on one node, version 1. A sealed memfd that slurmstepd creates
  * with pwrite (root never maps it) and every rank and the mapper map. C, fixed widths,
  * little-endian hosts, offsets from the start of the segment, never pointers.
  *
- *   offset                what                                                written by
- *   0                     struct ondeloc_header                               creator; tick,
- * mapper_pid: mapper slots_offset          local_ranks x struct ondeloc_slot                   task
- * part: the task; rank part: the rank table_offset          world_ranks x uint32: local rank + 1, 0
- * = off-node  creator (het steps: the task) rows_offset           local_ranks rows of row_stride
- * bytes                the rank that claimed the row, alone
+ *   offset           what                                    written by
+ *   0                struct ondeloc_header                   creator; tick and mapper_pid: the mapper
+ *   slots_offset     local_ranks x struct ondeloc_slot       task part: the task; rank part: the rank
+ *   table_offset     world_ranks x uint32: local rank + 1,   creator; in heterogeneous steps the task
+ *                    0 = off the node
+ *   rows_offset      local_ranks rows of row_stride bytes    the rank that claimed the row, alone
+ *   behind the rows  the event channel, in mode `profile`    see channel_layout.h
+ *                    only (header.record_cells != 0)
  *
  * A row is row_cells = local_ranks + 1 cells; cell j counts what this rank sent to local rank j
  * (its own cell included, readers leave it out), the last cell what it sent off the node. Rows
@@ -18,6 +20,7 @@
  * MPI_THREAD_MULTIPLE is given. Readers copy what they need once and believe nothing: every index
  * and offset is checked against the size of the file.
  */
+/* clang-format on */
 #ifndef ONDELOC_MAPCORE_SEGMENT_LAYOUT_H
 #define ONDELOC_MAPCORE_SEGMENT_LAYOUT_H
 
@@ -87,14 +90,12 @@ enum ondeloc_note {
 };
 
 struct ondeloc_slot {
-  /* Task part: written by the task in task_init with one pwrite, task_state last in a second one.
-   */
+  /* Task part: written by the task in task_init with one pwrite, then task_state with another. */
   uint32_t task_state;
   uint32_t world_rank;
   int32_t task_pid;
   uint32_t mask_words; /* words of mask that count */
-  uint64_t
-      task_start; /* start time of task_pid, clock ticks after boot: field 22 of /proc/pid/stat */
+  uint64_t task_start; /* of task_pid, clock ticks after boot: field 22 of /proc/pid/stat */
   uint64_t mask[ONDELOC_MASK_WORDS]; /* CPUs as Slurm bound the task; word w bit b = CPU 64 w + b */
   uint64_t reserved_task[5];
   /* Rank part, on its own cache line: owner_pid is claimed with compare-and-swap from 0. */

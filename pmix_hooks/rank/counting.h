@@ -5,7 +5,9 @@
 //
 // A beat is the moment to tell the mapper something: in shm transport when the tick in the segment
 // has changed (one load), in pmix transport when the clock, read every kClockEvery messages, says
-// so. One caller wins it.
+// so: often enough that a rank which sends some hundred messages a second is heard in every
+// interval, seldom enough that the coarse clock (a few ns in the vDSO) is not felt per message. One
+// caller wins it.
 //
 // Source of the idea to count in the point-to-point layer: Open MPI's pml/monitoring (Bosilca,
 // Foyer, Jeannot, Mercier, Papauré, "Online Dynamic Monitoring of MPI Communications", 2017).

@@ -49,6 +49,7 @@ class NodePlacer {
   // `slots`: free, in the order of their PUs. `ranks`: to be placed, ascending.
   void place(const std::vector<SlotIndex>& slots, std::vector<int>& ranks) {
     std::vector<const Pu*> pus;
+    pus.reserve(slots.size());
     for (const SlotIndex slot : slots)
       pus.push_back(slot_pus_[static_cast<std::size_t>(slot.value)]);
     const bool structured = request_.traffic.total() > 0 &&

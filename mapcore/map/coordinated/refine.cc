@@ -80,7 +80,8 @@ void Refiner::apply(int vertex, const Choice& choice) {
     move(vertex, choice.to);
   }
   mark(vertex);
-  work_ -= static_cast<std::int64_t>(state_.graph().row(vertex).size()) + 2 * state_.nodes();
+  work_ -= static_cast<std::int64_t>(state_.graph().row(vertex).size()) +
+           std::int64_t{2} * state_.nodes();
 }
 
 bool Refiner::descend() {

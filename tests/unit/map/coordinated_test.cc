@@ -74,7 +74,8 @@ TEST_CASE("coordinated is never worse than its starts on recorded programs") {
 TEST_CASE("coordinated is never worse than its starts or the present mapping, random matrices") {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     const int ranks = 2 + static_cast<int>(seed * 7 % 40);
-    Case c(kMachines[seed % 3], random_matrix(std::min(ranks, 32), 1 + seed % 5, seed));
+    Case c(kMachines[seed % 3],
+           random_matrix(std::min(ranks, 32), 1 + static_cast<int>(seed % 5), seed));
     c.previous = c.map(fmt::format("random:{}", seed).c_str());
     const Cost ours = c.cost(c.map());
     CHECK(is_no_worse(ours.total, c.cost(c.previous).total));

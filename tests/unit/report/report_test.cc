@@ -14,12 +14,11 @@ using namespace ondeloc;
 namespace {
 
 void paths_of(const nlohmann::json& json, const std::string& path, std::set<std::string>& out) {
-  if (path == "options" || path == "notes" || path == "intervals[].moved") {
-    out.insert(path);
-  } else if (json.is_object()) {
+  const bool whole = path == "options" || path == "notes" || path == "intervals[].moved";
+  if (!whole && json.is_object()) {
     for (const auto& [key, value] : json.items())
       paths_of(value, path.empty() ? key : path + "." + key, out);
-  } else if (json.is_array()) {
+  } else if (!whole && json.is_array()) {
     for (const auto& item : json) paths_of(item, path + "[]", out);
   } else {
     out.insert(path);
