@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/farewell.h"
 
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <string>
+#include <string_view>
 
 #include "mapcore/segment/event_record.h"
 
@@ -22,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 // second.
 constexpr std::chrono::milliseconds kLongestWait(1000);
 constexpr int kRoomWaitMs = 50;
-constexpr std::size_t kMostText = 2048;
+constexpr std::size_t kMostText = 1 + 2048;
 
 // False when nothing happened before `deadline`.
 bool wait_for(int fd, short events, Clock::time_point deadline) {
@@ -34,6 +38,16 @@ bool wait_for(int fd, short events, Clock::time_point deadline) {
     const int ready = poll(&wanted, 1, static_cast<int>(left));
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+void tell_early_end(const Step& step, int last_status) {
+  if (step.options.mode == Mode::kProfile) {
+    tell_or_log("the recorder was killed: the profile ends early, its complete blocks are usable");
+  } else if (!(WIFSIGNALED(last_status) && WTERMSIG(last_status) == SIGKILL)) {
+    const bool report = !step.options.report.empty();
+    tell_or_log(fmt::format("the mapper ended before the ranks: they stay where they are{}",
+                            report ? ", and there is no report" : ""));
   }
 }
 
@@ -55,7 +69,7 @@ void send_end(const Step& step) {
   (void)!write(fd, &record, sizeof(record));
 }
 
-void tell_last_lines(const Step& step) {
+void tell_last_lines(const Step& step, int last_status) {
   const auto deadline = Clock::now() + kLongestWait;
   std::string text;
   bool ended = false;
@@ -67,10 +81,11 @@ void tell_last_lines(const Step& step) {
     if (got > 0) text.append(piece, static_cast<std::size_t>(got));
     if (got < 0 && errno != EINTR && errno != EAGAIN) break;
   }
-  for (const std::string& line : clean_lines(text)) tell(line);
-  // The mapper begins its last words with an empty line.
-  if (ended && !text.starts_with('\n') && step.options.mode == Mode::kProfile)
-    tell("the recorder was killed: the profile ends early, its complete blocks are usable");
+  std::string_view said(text);
+  const bool started = said.starts_with(kMapperStarted);
+  if (started) said.remove_prefix(1);
+  for (const std::string& line : clean_lines(said)) tell_or_log(line);
+  if (ended && started && !said.starts_with('\n')) tell_early_end(step, last_status);
 }
 
 }  // namespace ondeloc

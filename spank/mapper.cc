@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "spank/farewell.h"
 #include "spank/items.h"
 #include "spank/task_cpus.h"
 
@@ -62,6 +64,7 @@ Status start_mapper(spank_t spank, const Step& step, const Task& task) {
     program.arguments.insert(program.arguments.end(), {"--no-events", step.no_events});
   program.kept = {segment, channel, say};
   program.cpus = step_cpus(spank);
+  if (write(say, &kMapperStarted, 1) != 1) return Error::from_errno("pipe of the mapper");
   return start_detached(program);
 }
 

@@ -7,6 +7,7 @@
 #include "spank/callbacks.h"
 #include "spank/environment.h"
 #include "spank/farewell.h"
+#include "spank/items.h"
 #include "spank/prepare.h"
 #include "spank/step.h"
 #include "spank/tell.h"
@@ -64,11 +65,11 @@ void stepd_user_init(spank_t spank) {
   tell_pending();
 }
 
-void stepd_task_exit(spank_t) {
+void stepd_task_exit(spank_t spank) {
   Step& s = step();
   if (!s.watch || ++s.exited != s.local_ranks) return;
   send_end(s);
-  tell_last_lines(s);
+  tell_last_lines(s, item<int>(spank, S_TASK_EXIT_STATUS).value_or(0));
 }
 
 // spank_fini unmaps nothing of us (-z nodelete), but the channel closes with the process: no event

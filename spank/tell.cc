@@ -14,6 +14,13 @@ void tell(std::string_view sentence) {
   slurm_spank_log("ondeloc: %.*s", static_cast<int>(sentence.size()), sentence.data());
 }
 
+void tell_or_log(std::string_view sentence) {
+  if (step().asked)
+    tell(sentence);
+  else
+    slurm_info("ondeloc: %.*s", static_cast<int>(sentence.size()), sentence.data());
+}
+
 void fail_open(std::string_view why) {
   Step& s = step();
   s.watch = s.bind = false;

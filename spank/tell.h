@@ -11,6 +11,8 @@ namespace ondeloc {
 
 // To the user's terminal.
 void tell(std::string_view sentence);
+// The same if the user asked for ondeloc, else to slurmd's log.
+void tell_or_log(std::string_view sentence);
 // An internal failure: everything goes off; "ondeloc: <why>; the job runs on without it", told as
 // soon as the terminal is connected if the user asked for ondeloc, else only logged.
 void fail_open(std::string_view why);

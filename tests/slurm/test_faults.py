@@ -9,6 +9,7 @@ import harness
 
 WORK = f"{harness.APPS}/partners"
 OPTION = "online,interval=100ms,report=r.json"
+EARLY_END = "ondeloc: the mapper ended before the ranks: they stay where they are, and there is no report\n"
 
 
 def memfds_of_ondeloc():
@@ -93,12 +94,31 @@ class Faults(harness.Case):
         out, err = running.communicate(timeout=120)
         self.assertEqual(running.returncode, 0, err)
         self.assertIn("half 2 from", out)
+        return err
 
     def test_mapper_killed(self):
         running = self.start(1, ranks=4)
         for pid in harness.pids_of("ondeloc-mapper"):
             os.kill(pid, signal.SIGKILL)
-        self.assert_ends_well(running)
+        self.assertEqual(self.assert_ends_well(running), EARLY_END)
+
+    def test_mapper_that_cannot_be_executed(self):
+        with Renamed(harness.MAPPER):
+            pathlib.Path(harness.MAPPER).write_text("no program\n", encoding="ascii")
+            os.chmod(harness.MAPPER, 0o755)
+            result = self.srun("-n4", WORK, "-m", "50", ondeloc=OPTION)
+            self.assert_ran(result)
+            self.assertEqual(result.stderr, EARLY_END)
+            # A site's default is not the user's wish.
+            self.with_default_online()
+            result = self.srun("-n4", WORK, "-m", "50")
+            self.assert_ran(result)
+            self.assertEqual(result.stderr, "")
+
+    def with_default_online(self):
+        text = harness.PLUGSTACK.read_text(encoding="utf-8")
+        self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="utf-8")
+        harness.PLUGSTACK.write_text(text.rstrip("\n") + " default=online\n", encoding="utf-8")
 
     def test_mapper_ignores_the_signals_of_the_job(self):
         running = self.start(1, ranks=4)
