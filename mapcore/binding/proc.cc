@@ -141,7 +141,7 @@ std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root) {
   if (!place) return std::nullopt;
   for (std::string path = place->path; path.find('/') != std::string::npos;
        path.resize(path.rfind('/'))) {
-    CpuSet cpus = read_cpuset_file(root + place->mount + path);
+    CpuSet cpus = read_cpuset_file(fmt::format("{}{}{}", root, place->mount, path));
     if (cpus.empty()) continue;
     // Read from the step's own cgroup or below, not from one above that merely has the controller.
     const bool is_step =

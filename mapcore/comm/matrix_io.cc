@@ -215,6 +215,7 @@ Result<std::vector<CommMatrix>> parse_intervals(std::string_view text, std::stri
   for (const Row& row : table->rows)
     entries[static_cast<std::size_t>(row.interval)].push_back(row.entry);
   std::vector<CommMatrix> series;
+  series.reserve(entries.size());
   for (auto& of_interval : entries)
     series.push_back(from_pairs(table->ranks, std::move(of_interval)));
   return series;

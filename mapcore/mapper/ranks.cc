@@ -124,6 +124,11 @@ bool Ranks::all_done() const {
                      [](const RankState& state) { return state.ready && state.done(); });
 }
 
+bool Ranks::nobody_left() const {
+  return std::all_of(states_.begin(), states_.end(),
+                     [](const RankState& state) { return !state.ready || state.done(); });
+}
+
 bool Ranks::any_attached() const {
   return std::any_of(states_.begin(), states_.end(),
                      [](const RankState& state) { return state.attached(); });

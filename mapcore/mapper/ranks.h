@@ -54,6 +54,7 @@ class Ranks {
 
   bool all_ready() const;  // every task has written its slot
   bool all_done() const;   // every rank has detached or ended
+  bool nobody_left() const;  // the same, tasks that never came not waited for
   bool any_attached() const;
   int count() const { return static_cast<int>(states_.size()); }
   RankState& at(LocalRank rank) { return states_[static_cast<std::size_t>(rank.value)]; }

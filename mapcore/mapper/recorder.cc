@@ -57,7 +57,7 @@ class Recorder {
       wait();
       look_after_ranks();
       count_memory();
-      over_ = over_ || ranks_.all_done() || (!channel_.open() && nobody_left());
+      over_ = over_ || ranks_.all_done() || (!channel_.open() && ranks_.nobody_left());
       drain();
     }
     return finish();
@@ -138,11 +138,6 @@ class Recorder {
       counting_[i] = true;
       memory_.start(static_cast<std::uint32_t>(rank.world.value), rank.process);
     }
-  }
-
-  bool nobody_left() const {
-    return std::all_of(ranks_.all().begin(), ranks_.all().end(),
-                       [](const RankState& state) { return !state.ready || state.done(); });
   }
 
   void drain() {

@@ -59,7 +59,7 @@ class Mapper {
       ranks_.refresh(view_);
       plan_when_ready();
       if (placement_) placement_->bind_newcomers(ranks_);
-      over_ = over_ || ranks_.all_done() || (!channel_.open() && nobody_left());
+      over_ = over_ || ranks_.all_done() || (!channel_.open() && ranks_.nobody_left());
       if (over_ || Clock::now() >= turn_ends()) take_turn();
     }
     return finish();
@@ -112,11 +112,6 @@ class Mapper {
       events_.dropped = end->dropped;
       over_ = true;
     }
-  }
-
-  bool nobody_left() const {
-    return std::all_of(ranks_.all().begin(), ranks_.all().end(),
-                       [](const RankState& state) { return !state.ready || state.done(); });
   }
 
   // Only where it is needed: on a large node it takes longer than a step of a program without MPI.

@@ -39,12 +39,14 @@ struct Plot {
 
 void draw_axes(Canvas& canvas, const Plot& plot) {
   const double dx = nice_step(plot.seconds), dy = std::max(1.0, nice_step(plot.messages));
-  for (double m = 0; m <= plot.messages; m += dy) {
+  for (int i = 0; i * dy <= plot.messages; ++i) {
+    const double m = i * dy;
     canvas.line(plot.box.x, plot.y(m), plot.box.x + plot.box.width, plot.y(m), kGrid);
     canvas.text(plot.box.x - 8, plot.y(m) + 4.5, fmt::format("{:.0f}", m), 13, Align::kRight);
   }
   const double base = plot.box.y + plot.box.height;
-  for (double s = 0; s <= plot.seconds * (1 + 1e-9); s += dx) {
+  for (int i = 0; i * dx <= plot.seconds * (1 + 1e-9); ++i) {
+    const double s = i * dx;
     canvas.line(plot.x(s), base, plot.x(s), base + 5, kInk);
     canvas.text(plot.x(s), base + 20, fmt::format("{:.4g}", s), 13, Align::kCentre);
   }
@@ -91,7 +93,8 @@ void draw_list(Canvas& canvas, double y, const Clusters& clusters) {
   for (std::size_t c = 0; c < shown; ++c) {
     const Cluster& cluster = clusters.clusters[c];
     const double x = kLeft + static_cast<double>(c % 2) * 510;
-    const double row = y + 20 * static_cast<double>(c / 2);
+    const std::size_t line = c / 2;
+    const double row = y + 20 * static_cast<double>(line);
     canvas.fill({x, row - 11, 12, 12}, colour_of(c));
     canvas.text(x + 20, row,
                 fmt::format("{}: {:.4g} to {:.4g} s, {} messages, {}, {} ranks", c + 1,
@@ -100,8 +103,9 @@ void draw_list(Canvas& canvas, double y, const Clusters& clusters) {
                             human_bytes(cluster.bytes), cluster.tasks),
                 13);
   }
+  const std::size_t lines = (shown + 1) / 2;
   if (shown < clusters.clusters.size())
-    canvas.text(kLeft, y + 20 * static_cast<double>((shown + 1) / 2),
+    canvas.text(kLeft, y + 20 * static_cast<double>(lines),
                 fmt::format("and {} more", clusters.clusters.size() - shown), 13);
 }
 

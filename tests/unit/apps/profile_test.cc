@@ -12,7 +12,7 @@ using namespace ondeloc;
 namespace {
 
 std::string import_npb(const TempDir& dir, const std::string& app) {
-  const std::string profile = dir.file(app + ".prof");
+  std::string profile = dir.file(app + ".prof");
   REQUIRE(
       run_command(dir, {"profile", "import", npb_file(app, "events.csv"), "-o", profile}).status ==
       0);
