@@ -131,6 +131,15 @@ void Search::polish() {
   refiner_.allow(7 * work / 10);
   refiner_.iterate(kSeed + 1, patience_for(work));
   keep_better();
+  settle();
+}
+
+// What was searched round about kicks only is made a local optimum as a whole: the next call that
+// starts from it keeps it.
+void Search::settle() {
+  constexpr int kMostTurns = 4;
+  if (graph_.vertices <= kSmall) return;
+  for (int turn = 0; turn < kMostTurns && !is_local_optimum(best_); ++turn) refine();
 }
 
 Levels levels_of(const Graph& graph, const Target& target) {

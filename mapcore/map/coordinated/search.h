@@ -49,6 +49,7 @@ class Search {
  private:
   void refine();
   void keep_better();
+  void settle();
 
   const Graph& graph_;
   const Target& target_;
