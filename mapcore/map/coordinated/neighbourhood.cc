@@ -10,6 +10,7 @@ namespace ondeloc::coordinated {
 namespace {
 
 constexpr LeastChange kUnknown{std::numeric_limits<double>::quiet_NaN(), 0};
+constexpr double kNearly = 0.97;
 
 }  // namespace
 
@@ -63,13 +64,26 @@ bool Refiner::has_partners(int vertex, int to, double least, double limit) {
   return below > 0;
 }
 
-// The bytes between two partners cross twice after a swap.
+// The bytes between two partners cross twice after a swap, which costs locality and, where links
+// are about what congestion is made of, congestion.
 void Refiner::spread_edges(int vertex) {
   const int from = state_.part(vertex);
+  const double* bytes = state_.bytes_to(vertex);
+  const bool links_count =
+      state_.smoothing() == 0 && state_.target().uniform_penalty &&
+      state_.largest_link() > kNearly * (state_.value().cost - state_.locality());
   for (const Traffic::Edge& edge : state_.graph().row(vertex)) {
-    const SwapTerms& terms = terms_[pair(from, state_.part(edge.peer))];
+    const int to = state_.part(edge.peer);
+    const SwapTerms& terms = terms_[pair(from, to)];
     edge_[static_cast<std::size_t>(edge.peer)] = edge.bytes;
-    bounds_[state_.place(edge.peer)] += static_cast<float>(terms.double_penalty * edge.bytes);
+    float& bound = bounds_[state_.place(edge.peer)];
+    bound += static_cast<float>(terms.double_penalty * edge.bytes);
+    if (!links_count || to == from) continue;
+    const double* back = state_.bytes_to(edge.peer);
+    const double more = (bytes[from] - bytes[to]) + (back[to] - back[from]) + 2 * edge.bytes;
+    const double cost = (state_.link(from, to) + more) * terms.per_link + state_.locality() +
+                        more * terms.double_penalty / 2;
+    bound = std::max(bound, static_cast<float>(cost));
   }
 }
 

@@ -104,6 +104,7 @@ class State {
     return change;
   }
   double locality() const { return locality_; }
+  double largest_link() const { return largest_link_; }  // max R_kl/X_kl
   // The largest M_k/B_k over the nodes but these two.
   double largest_load_without(int a, int b) const {
     for (const int k : heaviest_) {
