@@ -33,8 +33,9 @@ namespace {
 using namespace coordinated;
 
 constexpr int kAllStarts = 256;        // ranks up to which all starts are valued
-constexpr int kSmall = 64;             // ranks up to which every start is refined that is the best
 constexpr double kWithinReach = 1.03;  // of the best cost: starts beyond it do not catch up
+constexpr int kSmall = 64;             // ranks up to which they may
+constexpr double kReachSmall = 1.2;
 
 Part nodes_of(const MapRequest& request) {
   Part part;
@@ -111,12 +112,21 @@ class Solver {
   void solve(const Levels& levels) {
     if (!previous_.empty()) search().offer(previous_);
     consider(block_start(ranks_.skeleton(), target_));
-    search().offer(coarse_solution(ranks_.skeleton(), target_, levels, GrowBy::kBytes, true));
-    // A start far behind what is there does not catch up on large graphs.
-    if (graph_.vertices <= kSmall || start_value_.cost < kWithinReach * search().value().cost)
-      search().offer(start_);
+    const Part coarse = coarse_solution(ranks_.skeleton(), target_, levels, GrowBy::kBytes, true);
+    offer_best_first(coarse,
+                     coarse.empty() ? Value() : value_of(graph_, target_, coarse, scratch_));
     search().cycle(ranks_.skeleton());
     search().polish();
+  }
+
+  // The better one of the start and the fresh solution, then the other if it is within reach.
+  void offer_best_first(const Part& fresh, const Value& fresh_value) {
+    const bool fresh_first =
+        start_.empty() || (!fresh.empty() && is_better(fresh_value, start_value_));
+    search().offer(fresh_first ? fresh : start_);
+    const double second = fresh_first ? start_value_.cost : fresh_value.cost;
+    const double reach = graph_.vertices <= kSmall ? kReachSmall : kWithinReach;
+    if (second < reach * search().value().cost) search().offer(fresh_first ? start_ : fresh);
   }
 
   const MapRequest& request_;
