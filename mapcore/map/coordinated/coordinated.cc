@@ -8,7 +8,8 @@
 //
 //   0. what costs no more than a lower bound of all partitions (valuation.h) is kept at once;
 //   1. every start is valued; if the present mapping is a local optimum, no start is better and a
-//      fresh solution of the coarsest graph costs no less, it is kept: the usual interval;
+//      fresh solution of the coarsest graph costs no less, it is kept: the usual interval. That
+//      solution is not asked for where even loads and what locality leaves cost hardly less;
 //   2. the best start or the blocks that merging gives, and a multilevel solution are refined, on
 //      the smoothed cost too;
 //   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank,
@@ -36,6 +37,7 @@ constexpr int kAllStarts = 256;        // ranks up to which all starts are value
 constexpr double kWithinReach = 1.03;  // of the best cost: starts beyond it do not catch up
 constexpr int kSmall = 64;             // ranks up to which they may
 constexpr double kReachSmall = 1.2;
+constexpr double kNearIdeal = 1.02;  // less is not worth a remap: mapcore/map/decide.h
 
 Part nodes_of(const MapRequest& request) {
   Part part;
@@ -63,7 +65,7 @@ class Solver {
     value_starts(least);
     if (!is_start_optimal(least)) {
       const Levels levels = levels_of(ranks_.skeleton(), target_);
-      if (graph_.vertices <= kAllStarts) consider(locality_start(request_, ranks_, levels));
+      if (graph_.vertices <= kAllStarts) consider_locality(levels);
       if (!previous_.empty() && needs_no_change(levels)) return previous_;
       solve(levels);
     } else {
@@ -94,6 +96,12 @@ class Solver {
     consider(ondeloc_start(graph_, target_, previous_));
   }
 
+  void consider_locality(const Levels& levels) {
+    Part part = locality_start(request_, ranks_, levels);
+    least_remote_ = value_of(graph_, target_, part, scratch_).remote;
+    consider(std::move(part));
+  }
+
   bool is_start_optimal(double least) const {
     return !start_.empty() && !is_less(least, start_value_.cost);
   }
@@ -106,7 +114,16 @@ class Solver {
   bool needs_no_change(const Levels& levels) {
     if (!start_.empty() && is_better(start_value_, now_)) return false;
     if (!search().is_local_optimum(previous_)) return false;
+    if (is_near_ideal()) return true;
     return !is_less(coarse_cost(ranks_.skeleton(), target_, levels), now_.cost);
+  }
+
+  // Loads as even as can be and no more bytes between nodes than locality leaves, which looks at
+  // nothing else: there is hardly anything better.
+  bool is_near_ideal() const {
+    if (!least_remote_) return false;
+    const double penalty = target_.uniform_penalty ? target_.penalty[1] : 0;
+    return now_.cost < kNearIdeal * (target_.mean_load + *least_remote_ * penalty);
   }
 
   void solve(const Levels& levels) {
@@ -136,7 +153,8 @@ class Solver {
   const Part& previous_;
   std::optional<Search> search_;
   Scratch scratch_;
-  Value now_;  // of the present mapping
+  std::optional<double> least_remote_;  // bytes between nodes that locality leaves, where asked
+  Value now_;                           // of the present mapping
   Part start_;
   Value start_value_;
 };

@@ -101,7 +101,11 @@ Part balance_start(const Graph& graph, const Target& target) {
   Part part(n);
   for (const Rank& next : order) {
     std::size_t best = 0;
-    for (std::size_t k = 1; k < level.size(); ++k) best = level[k] < level[best] ? k : best;
+    double least = level[0];
+    for (std::size_t k = 1; k < level.size(); ++k) {
+      best = level[k] < least ? k : best;
+      least = std::min(least, level[k]);
+    }
     part[static_cast<std::size_t>(next.rank)] = static_cast<int>(best);
     load[best] += next.strength;
     level[best] = --room[best] > 0 ? load[best] * target.per_byte[best] : kInfinite;
