@@ -127,8 +127,9 @@ class Samples:
         for sample in self.all:
             if sample["begin"] < since:
                 continue
-            found = {p["rank"]: {**p, "cpuset": sample["cpusets"][p["cgroup"]], "begin": sample["begin"], "t": sample["t"]} for p in sample["procs"]
-                     if p["comm"] == comm[:15] and p["rank"] is not None and main_mask(p)  # not on its way out
+            found = {p["rank"]: {**p, "cpuset": sample["cpusets"][p["cgroup"]], "begin": sample["begin"], "t": sample["t"]}
+                     for p in sample["procs"] if p["comm"] == comm[:15] and p["rank"] is not None
+                     and main_mask(p)  # not on its way out
                      and job in (None, p["job"]) and step in (None, p["step"])}
             if found:
                 series.append(found)

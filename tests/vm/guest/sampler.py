@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernel says, seen by nobody of the project: write_samples(FILE, PERIOD) writes one JSON line a period until its
-process is terminated: {"begin" and "t": seconds of CLOCK_MONOTONIC when the sample was begun and complete, "cpusets": {cgroup: CPUs}, "procs": [{"pid", "ppid", "comm", "job", "step", "rank", "cgroup",
-"threads": [[tid, allowed CPUs, CPU now]]}]} for every process of the ordinary user. Runs as root, reads /proc and cgroup files."""
+process is terminated: {"begin" and "t": seconds of CLOCK_MONOTONIC when the sample was begun and complete, "cpusets":
+{cgroup: CPUs}, "procs": [{"pid", "ppid", "comm", "job", "step", "rank", "cgroup", "threads": [[tid, allowed CPUs, CPU now]]}]} for
+every process of the ordinary user. Runs as root, reads /proc and cgroup files."""
 import json
 import os
 import time

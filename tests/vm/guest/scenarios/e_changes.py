@@ -4,10 +4,11 @@ import contextlib
 import os
 import pathlib
 import re
+import signal
 import time
 
-from harness import (BTL, HERE, STEADY, alone, check, inside_cpuset, masks, node_of, parted, root, scenario, settled, shared_pu, show,
-                     step_clean, step_groups, wait_for)
+from harness import (BTL, Failed, HERE, STEADY, alone, check, inside_cpuset, masks, node_of, parted, root, scenario, settled,
+                     shared_pu, show, step_clean, step_groups, wait_for)
 from steps import OPTIONS, Phase, TALK, followed, follows, steady, step
 
 PAGES = 16 << 20  # bytes that every rank touches at its start
@@ -64,7 +65,8 @@ def memory_step(name, memory, right):
     watched = step(name, ["-n4"], [TALK, "--memory", PAGES >> 20], online=f"{OPTIONS},decide=always,memory={memory}",
                    phases=[Phase("quiet", at_rest), Phase("pair", enough)])
     check(last.get("moves"), f"no rank changed its node: {[show(ranks) for ranks in watched.series[-2:]]}; {watched.report['notes']}")
-    check(right(last["moves"], last["pages"]), f"{memory}: ranks went {last['moves']}, pages are {last['pages']}: {watched.report['notes']}")
+    check(right(last["moves"], last["pages"]),
+          f"{memory}: ranks went {last['moves']}, pages are {last['pages']}: {watched.report['notes']}")
     return watched, last["moves"]
 
 
@@ -161,15 +163,24 @@ def cpuset_shrunk():
     return f"{show(last)}; {watched.report['notes']}"
 
 
+def end_daemon(pid, name):
+    """Slurm 24.11's slurmd of a second node was seen to say "Shutting down" and then to stay."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        os.kill(pid, sign)
+        with contextlib.suppress(Failed):
+            wait_for(lambda: not os.path.exists(f"/proc/{pid}"), f"end of {name}", 30)
+            return
+    raise Failed(f"{name} does not end")
+
+
 @contextlib.contextmanager
 def slurm_with(*arguments):
     """The guest's Slurm with another configuration, and as it was afterwards."""
     def again(*words):
         state = pathlib.Path("/var/lib/vm-slurm")
         for file in sorted(state.glob("*.pid"), reverse=True):  # slurmd before slurmctld
-            pid = file.read_text().strip()
-            os.kill(int(pid), 15)
-            wait_for(lambda: not os.path.exists(f"/proc/{pid}"), f"end of {file.stem}")
+            end_daemon(int(file.read_text()), file.stem)
+            file.unlink(missing_ok=True)
         root(str(HERE / "start_slurm"), *words)
     again(*arguments)
     try:
