@@ -45,8 +45,9 @@ void add_rank_notes(const Ranks& ranks, std::vector<std::string>& notes) {
 }
 
 void add_attach_note(const Ranks& ranks, std::vector<std::string>& notes) {
-  const auto attached = std::count_if(ranks.all().begin(), ranks.all().end(),
-                                      [](const RankState& state) { return state.attached(); });
+  const auto attached =
+      std::count_if(ranks.all().begin(), ranks.all().end(),
+                    [](const RankState& state) { return state.attached() || state.gone != 0; });
   if (attached == 0)
     notes.push_back("no process called MPI_Init under ondeloc: nothing was counted or moved");
   else if (attached < ranks.count()) {
@@ -66,8 +67,8 @@ void add_limit_note(const Ranks& ranks, std::vector<std::string>& notes) {
 void add_ranks(const MapperState& state, Report& report) {
   for (int i = 0; i < state.ranks.count(); ++i) {
     const RankState& rank = state.ranks.all()[static_cast<std::size_t>(i)];
-    ReportRank line{rank.world.value,       i, rank.process, rank.initial.to_list(),
-                    rank.initial.to_list(), 0};
+    const pid_t pid = rank.attached() ? rank.process : rank.gone;
+    ReportRank line{rank.world.value, i, pid, rank.initial.to_list(), rank.initial.to_list(), 0};
     if (state.placement != nullptr) {
       line.final_cpus = state.placement->bound_to(LocalRank(i)).to_list();
       line.migrations = state.placement->migrations_of(LocalRank(i));

@@ -53,6 +53,7 @@ bool Ranks::claim(RankState& state, pid_t pid) {
   UniqueFd fd = held ? UniqueFd() : open_pidfd(pid);
   if (!(held || fd.valid()) || !is_mine(pid) || !descends_from(pid, state.task)) {
     state.no_descriptor = state.no_descriptor || out_of_descriptors();
+    state.refused = state.refused || held || fd.valid();
     return false;
   }
   state.process = pid;
@@ -65,7 +66,7 @@ bool Ranks::refresh(const SegmentView& view) {
   bool changed = false;
   for (int i = 0; i < count(); ++i) {
     RankState& state = at(LocalRank(i));
-    if (state.ended && state.ready) continue;
+    if (state.closed) continue;
     const ondeloc_slot slot = view.slot(i);
     if (!state.ready && slot.task_state == ONDELOC_TASK_READY) {
       take_task(state, slot);
@@ -73,7 +74,12 @@ bool Ranks::refresh(const SegmentView& view) {
     }
     state.notes |= slot.notes;
     if (state.library.empty()) state.library = slot.library;
-    if (slot.rank_state != ONDELOC_RANK_NONE) changed = claim(state, slot.owner_pid) || changed;
+    if (slot.rank_state != ONDELOC_RANK_NONE && !state.ended)
+      changed = claim(state, slot.owner_pid) || changed;
+    // Too late to check who it is, and nothing will be done to it.
+    if (slot.rank_state != ONDELOC_RANK_NONE && state.ended && !state.attached() && !state.refused)
+      state.gone = slot.owner_pid;
+    state.closed = state.ended && state.ready;
     if (slot.rank_state == ONDELOC_RANK_DETACHED && state.attached() && !state.detached) {
       state.detached = true;
       changed = true;

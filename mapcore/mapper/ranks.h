@@ -28,9 +28,12 @@ struct RankState {
   CpuSet initial;              // mask as Slurm set it
   pid_t process = 0;           // the MPI process, 0 before it attaches
   UniqueFd process_fd;         // pidfd
+  pid_t gone = 0;              // attached and ended between two looks: for the report only
+  bool refused = false;        // whoever attached is not a process of this task
   bool ready = false;          // the task part of the slot is there
   bool detached = false;       // MPI_Finalize was called
   bool ended = false;          // process, or task that never attached, is gone
+  bool closed = false;         // the slot was looked at after the end: nothing more will come
   bool no_descriptor = false;  // there, but the mapper may not open more files to follow it
   std::uint32_t notes = 0;     // ONDELOC_NOTE_*
   std::string library;
@@ -52,8 +55,8 @@ class Ranks {
   void add_to_poll(std::vector<pollfd>& fds) const;
   void note_ended(const std::vector<pollfd>& fds);
 
-  bool all_ready() const;  // every task has written its slot
-  bool all_done() const;   // every rank has detached or ended
+  bool all_ready() const;    // every task has written its slot
+  bool all_done() const;     // every rank has detached or ended
   bool nobody_left() const;  // the same, tasks that never came not waited for
   bool any_attached() const;
   int count() const { return static_cast<int>(states_.size()); }

@@ -92,7 +92,7 @@ class WithoutPmix(comparing.Comparing):
         for mpi in "none", "pmi2":
             with self.subTest(mpi):
                 one, two = (self.assert_alike(mpi, ranks) for ranks in (1, 2))
-                self.assertNotEqual(one["ranks"][0]["pid"], 0, "a world of one rank is that of its step")
+                self.assertNotEqual(one["ranks"][0]["pid"], 0, f"a world of one rank is that of its step: {one}")
                 self.assertEqual([rank["pid"] for rank in two["ranks"]], [0, 0])
                 self.assertIn("rank 0: MPI_COMM_WORLD has another size than the step: left alone", two["notes"])
                 self.assertIn(f"rank 1: {FOREIGN}", two["notes"])
