@@ -2,11 +2,19 @@
 #include "mapcore/map/coordinated/multilevel.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <numeric>
 
 namespace ondeloc::coordinated {
 namespace {
+
+// Without branches, unlike &&.
+bool all_of(std::initializer_list<bool> conditions) {
+  int all = 1;
+  for (const bool condition : conditions) all &= static_cast<int>(condition);
+  return all != 0;
+}
 
 // mate[i] = the vertex that i is merged with, itself where none is. Which edge is the heaviest that
 // may be merged is anyone's guess: no branches.
@@ -23,8 +31,9 @@ std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<
     const auto row = 2 * size <= limits.size ? graph.row(i) : std::span<const Traffic::Edge>();
     for (const Traffic::Edge& edge : row) {
       const auto peer = static_cast<std::size_t>(edge.peer);
-      const bool can = (mate[peer] < 0) & (edge.bytes > most) & (graph.size[peer] == size) &
-                       (graph.strength[peer] <= room) & (part.empty() || part[peer] == part[v]);
+      const bool can =
+          all_of({mate[peer]<0, edge.bytes> most, graph.size[peer] == size,
+                  graph.strength[peer] <= room, part.empty() || part[peer] == part[v]});
       most = can ? edge.bytes : most;
       best = can ? edge.peer : best;
     }
