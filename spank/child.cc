@@ -161,7 +161,10 @@ Result<Outcome> run_and_wait(const Program& program) {
   to.reset();
   Outcome outcome;
   // Not waited for yet, so its pid cannot have been given to another process.
-  if (!read_all(from.get(), outcome.sentence)) kill(child, SIGKILL);
+  if (!read_all(from.get(), outcome.sentence)) {
+    kill(child, SIGKILL);
+    outcome.sentence = "no answer within 30 s";
+  }
   int status = 0;
   if (wait_for_child(child, &status) == child && WIFEXITED(status))
     outcome.exit_status = WEXITSTATUS(status);

@@ -29,7 +29,7 @@ struct Outcome {
   int exit_status = -1;  // -1: it did not exit by itself
   std::string sentence;  // first line of its standard error
 };
-// Waits for it, at most 30 s, and for no other child.
+// Waits for it, at most 30 s (then it is killed, and the sentence says so), and for no other child.
 Result<Outcome> run_and_wait(const Program& program);
 
 }  // namespace ondeloc

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -29,9 +30,21 @@ struct ProfileWriter::Compressor {
   ~Compressor() { ZSTD_freeCCtx(context); }
 };
 
+namespace {
+
+bool is_pipe(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+}  // namespace
+
 Result<ProfileWriter> ProfileWriter::create(const std::string& path,
                                             const profile_format::FileHeader& header) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  // Without a reader a pipe is ENXIO; for other files O_NONBLOCK means nothing.
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644));
+  if ((!fd.valid() && errno == ENXIO) || (fd.valid() && is_pipe(fd.get())))
+    return Error(fmt::format("profile '{}' cannot be written: it is a pipe, not a file", path));
   if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
   ProfileWriter writer(std::move(fd), path, "ends early, its complete blocks are usable",
                        header.ranks);

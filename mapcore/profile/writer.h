@@ -44,7 +44,8 @@ struct NodeShift {
 class ProfileWriter {
  public:
   // Creates or replaces the file, as the calling user, mode 0644 less the umask. What is written
-  // can be read at once and stays after an error: for recorders.
+  // can be read at once and stays after an error: for recorders. A named pipe is refused: opening
+  // or writing one waits for its reader, and nobody waits for a recorder.
   static Result<ProfileWriter> create(const std::string& path,
                                       const profile_format::FileHeader& header);
   // Into an open, empty file that `name` will be the name of (base/new_file.h).

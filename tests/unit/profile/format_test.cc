@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <random>
@@ -214,6 +215,19 @@ TEST_CASE("foreign and odd files are one sentence") {
     REQUIRE(!reader.ok());
     CHECK(reader.error().message().find('\n') == std::string::npos);
     CHECK(!reader.error().message().empty());
+  }
+}
+
+TEST_CASE("a named pipe is refused at once, with a reader and without") {
+  const TempDir dir;
+  const std::string path = dir.file("pipe");
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  for (const bool read : {false, true}) {
+    const UniqueFd reader(read ? open(path.c_str(), O_RDONLY | O_NONBLOCK) : -1);
+    auto writer = ProfileWriter::create(path, small_header(4));
+    REQUIRE(!writer.ok());
+    CHECK(writer.error().message() ==
+          "profile '" + path + "' cannot be written: it is a pipe, not a file");
   }
 }
 
