@@ -124,9 +124,9 @@ struct Lanes {
   float any[kLanes] = {kInfinite, kInfinite, kInfinite, kInfinite};
   float light[kLanes] = {kInfinite, kInfinite, kInfinite, kInfinite};
   void add(int lane, float own, float other, bool is_light) {
-    // NOLINTNEXTLINE(bugprone-narrowing-conversions): float to float
     const float change = (own - other) - kFloat * (own + other);
     any[lane] = change < any[lane] ? change : any[lane];
+    // NOLINTNEXTLINE(bugprone-narrowing-conversions): infinity is a float
     const float counted = is_light ? change : kInfinite;
     light[lane] = counted < light[lane] ? counted : light[lane];
   }
