@@ -11,6 +11,7 @@ LINEAR = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_all
           "OMPI_MCA_coll_tuned_alltoallv_algorithm": "1"}
 PAIRWISE = {**LINEAR, "OMPI_MCA_coll_tuned_alltoall_algorithm": "2",
             "OMPI_MCA_coll_tuned_alltoallv_algorithm": "2"}
+MONITORING = {"OMPI_MCA_pml_monitoring_enable": "2", "OMPI_MCA_pml_monitoring_enable_output": "3"}
 PROFILE_LINE = re.compile(r"^[EI]\s+(\d+)\s+(\d+)\s+(\d+) bytes\s+(\d+) msgs", re.MULTILINE)
 
 

@@ -59,8 +59,7 @@ class AgainstMonitoring(counting.Counting):
         """(ondeloc's matrix, Open MPI's) of one run"""
         prefix = f"{self.dir}/{name}.monitoring"
         report = self.run_counted(program, *arguments, name=name, env={
-            "OMPI_MCA_pml_monitoring_enable": "2", "OMPI_MCA_pml_monitoring_enable_output": "3",
-            "OMPI_MCA_pml_monitoring_filename": prefix, **(env or {})})
+            **counting.MONITORING, "OMPI_MCA_pml_monitoring_filename": prefix, **(env or {})})
         monitored = self.monitored(prefix)
         self.assertTrue(monitored)
         return counting.of_report(report), monitored
@@ -86,9 +85,9 @@ class AgainstMonitoring(counting.Counting):
         self.assert_all_three("send_modes")
 
     def test_communicators(self):
-        """Open MPI 5's monitoring crashes where an inter-communicator is freed (5.0.7, without ondeloc, too)."""
-        version = self.run_user("ompi_info", "--version").stdout.split()[2]
-        self.assert_same_and_one_more("communicators", "20", *(["intra"] if version.startswith("v5.") else []))
+        """Without inter-communicators: where one is freed, Open MPI's monitoring of collectives crashes (5.0.7 always, 4.1.4 in 2 of
+        50 runs, without ondeloc too). Those are in Counts."""
+        self.assert_same_and_one_more("communicators", "20", "intra")
 
     def test_alltoall(self):
         self.assert_all_three("alltoall", env=counting.LINEAR)

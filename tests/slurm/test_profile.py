@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 
+import counting
 import harness
 import profiling
 from test_results import LJ
@@ -108,8 +109,7 @@ class EndToEnd(profiling.Profiling):
         prefix = f"{self.dir}/monitoring"
         self.assert_ran(self.srun(
             f"-n{self.ranks}", *lammps, "200", ondeloc="profile:app.prof",
-            env={"OMPI_MCA_pml_monitoring_enable": "2", "OMPI_MCA_pml_monitoring_enable_output": "3",
-                 "OMPI_MCA_pml_monitoring_filename": prefix}))
+            env={**counting.MONITORING, "OMPI_MCA_pml_monitoring_filename": prefix}))
         self.assert_whole(self.info())
         self.assertEqual(self.recorded(), self.monitored(prefix))
         self.look()

@@ -17,7 +17,7 @@ water
 [ molecules ]
 """
 MDP = """integrator = md
-nsteps = 60
+nsteps = 120
 dt = 0.002
 nstenergy = 10
 nstlog = 10
@@ -43,7 +43,7 @@ class Results(harness.Case):
         self.assertGreater(report["totals"]["migrations"], 0, "nobody was moved")
 
     def thermo(self, ondeloc):
-        result = self.srun("-n4", START, "lmp", "-in", LJ, "-log", "none", "-var", "steps", "300",
+        result = self.srun("-n4", START, "lmp", "-in", LJ, "-log", "none", "-var", "steps", "1000",
                            ondeloc=ondeloc)
         self.assert_ran(result)
         lines = result.stdout.splitlines()
@@ -53,7 +53,7 @@ class Results(harness.Case):
 
     def test_lammps(self):
         without = self.thermo(None)
-        self.assertEqual(len(without), 5, without)
+        self.assertEqual(len(without), 12, without)
         self.assertEqual(self.thermo(OPTION), without)
         self.assert_watched()
 
