@@ -12,9 +12,8 @@
 //      solution is not asked for where even loads and what locality leaves cost hardly less;
 //   2. the best start or the blocks that merging gives, and a multilevel solution are refined, on
 //      the smoothed cost too;
-//   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank,
-//   while
-//      counted work lasts and brings something;
+//   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank, as
+//      long as counted work lasts and brings something;
 //   4. groups are named and ranks moved back so that as many as possible stay where they are.
 //
 // No randomness but fixed seeds, no clock, comparisons with a relative tolerance only: the same

@@ -32,7 +32,7 @@ std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<
     for (const Traffic::Edge& edge : row) {
       const auto peer = static_cast<std::size_t>(edge.peer);
       const bool can =
-          all_of({mate[peer]<0, edge.bytes> most, graph.size[peer] == size,
+          all_of({mate[peer] < 0, most < edge.bytes, graph.size[peer] == size,
                   graph.strength[peer] <= room, part.empty() || part[peer] == part[v]});
       most = can ? edge.bytes : most;
       best = can ? edge.peer : best;

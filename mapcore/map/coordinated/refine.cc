@@ -21,10 +21,6 @@ int below(std::uint64_t& state, int n) {
   return static_cast<int>((next_random(state) >> 33) % static_cast<std::uint64_t>(n));
 }
 
-}  // namespace
-
-namespace {
-
 std::size_t size_of_arrays(std::size_t vertices, std::size_t nodes, std::size_t places) {
   return vertices * (2 * sizeof(double) + 1) + places * sizeof(float) +
          nodes * nodes * (sizeof(SwapTerms) + sizeof(LeastChange)) + nodes * sizeof(int) + 256;
