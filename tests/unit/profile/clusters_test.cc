@@ -7,8 +7,8 @@
 #include <limits>
 #include <map>
 #include <numbers>
-#include <sstream>
 
+#include "tests/unit/profile/csv_rows.h"
 #include "tests/unit/profile/profile_fixture.h"
 
 using namespace ondeloc;
@@ -21,24 +21,14 @@ struct Message {
 };
 
 std::vector<Message> messages_of(const std::string& app) {
-  std::ifstream in(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/events.csv");
-  std::string line;
-  std::getline(in, line);
+  const std::vector<Row> rows = csv_rows(app);
+  const long first = rows.front().time * 1000;
+  const long span = rows.back().time * 1000 - first + 1;  // ns
   std::vector<Message> all;
-  std::vector<long> times;
-  while (std::getline(in, line)) {
-    for (char& c : line) c = c == ',' ? ' ' : c;
-    std::istringstream words(line);
-    Message m{};
-    long time = 0;
-    words >> time >> m.src >> m.dst >> m.bytes;
-    times.push_back(time * 1000);
-    all.push_back(m);
-  }
-  const long span = times.back() - times.front() + 1;  // ns
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].bin = (times[i] - times.front()) * 100 / span;
-    all[i].time = static_cast<double>(times[i] - times.front()) * 100 / static_cast<double>(span);
+  for (const Row& row : rows) {
+    const long since = (row.time * 1000 - first) * 100;
+    all.push_back({static_cast<double>(since) / static_cast<double>(span), since / span, row.src,
+                   row.dst, row.bytes});
   }
   std::erase_if(all, [](const Message& m) { return m.src == m.dst; });
   return all;

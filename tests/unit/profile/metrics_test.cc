@@ -8,34 +8,15 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <sstream>
 
 #include "mapcore/profile/classify.h"
 #include "mapcore/profile/window_matrix.h"
+#include "tests/unit/profile/csv_rows.h"
 #include "tests/unit/profile/profile_fixture.h"
 
 using namespace ondeloc;
 
 namespace {
-
-struct Row {
-  long time, src, dst, bytes;
-};
-
-std::vector<Row> csv_rows(const std::string& app) {
-  std::ifstream in(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/events.csv");
-  std::string line;
-  std::getline(in, line);
-  std::vector<Row> rows;
-  while (std::getline(in, line)) {
-    for (char& c : line) c = c == ',' ? ' ' : c;
-    std::istringstream words(line);
-    Row row{};
-    words >> row.time >> row.src >> row.dst >> row.bytes;
-    rows.push_back(row);
-  }
-  return rows;
-}
 
 using Dense = std::vector<std::vector<double>>;
 
