@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -15,6 +16,7 @@ namespace ondeloc {
 namespace {
 
 constexpr int kUsersError = 1;  // exit status of ondeloc-mapper --bind
+constexpr useconds_t kUntilExec = 50'000;
 
 std::string text(std::uint32_t number) { return fmt::format("{}", number); }
 
@@ -42,17 +44,24 @@ void kill_with(int (*kill_step)(std::uint32_t, std::uint32_t, std::uint16_t, Fla
   if (kill_step != nullptr) kill_step(step.job_id, step.step_id, SIGKILL, Flags{}...);
 }
 
+bool step_ends(const Step& step) {
+  pollfd ended{step.ended.read.get(), POLLIN, 0};
+  return poll(&ended, 1, 0) == 1;
+}
+
 // The plugin does not link libslurm: slurmstepd has the function.
+// Only programs are killed: proctrack/linuxproc passes over every process that still is slurmstepd.
+// So tasks that have not come far see `ended` and go by themselves; the wait is for those past it.
 void end_step(const Step& step) {
+  const char byte = 0;
+  (void)!write(step.ended.write.get(), &byte, 1);
+  usleep(kUntilExec);
   kill_with(
       reinterpret_cast<decltype(&slurm_kill_job_step)>(dlsym(RTLD_DEFAULT, "slurm_kill_job_step")),
       step);
 }
 
-}  // namespace
-
-Status bind_task(spank_t spank, const Step& step, const Task& task) {
-  if (Status good = check_trusted_file(step.mapper, X_OK); !good) return good;
+Status bind_or_end(spank_t spank, const Step& step, const Task& task) {
   auto outcome = run_and_wait(bind_program(spank, step, task));
   if (!outcome) return std::move(outcome).error();
   if (outcome->exit_status == 0) return {};
@@ -68,6 +77,15 @@ Status bind_task(spank_t spank, const Step& step, const Task& task) {
   if (first && fatal) end_step(step);
   if (fatal) _exit(1);
   return {};
+}
+
+}  // namespace
+
+Status bind_task(spank_t spank, const Step& step, const Task& task) {
+  if (Status good = check_trusted_file(step.mapper, X_OK); !good) return good;
+  Status bound = bind_or_end(spank, step, task);
+  if (step_ends(step)) _exit(1);
+  return bound;
 }
 
 }  // namespace ondeloc

@@ -168,6 +168,7 @@ Status read_items(spank_t spank, Step& step) {
 Status make_descriptors(spank_t spank, Step& step) {
   if (step.bind) {
     if (Status good = make_token(step.token); !good) return good;
+    if (Status good = make_pipe(step.ended, O_NONBLOCK); !good) return good;
   }
   if (!step.watch) return {};
   if (Status good = make_channel(step.channel); !good) return good;

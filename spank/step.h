@@ -47,6 +47,7 @@ struct Step {
   Pipe channel;  // records to the mapper. The read end stays open here too: no SIGPIPE, ever
   UniqueFd say;  // lines from the mapper, read end: end of file when it has ended
   Pipe token;    // holds one byte: the task that takes it tells the error of them all
+  Pipe ended;    // empty until a task on this node begins to end the step
   bool listening = false;
   std::string no_events;     // why there is no listener though one was wanted; for the report
   std::uint32_t exited = 0;  // local tasks that have ended

@@ -4,7 +4,6 @@
 The private Slurm's topology= is two NUMA nodes of one core each: core 0 is CPU 0, core 1 is CPU 1.
 """
 import os
-import time
 
 import harness
 
@@ -73,11 +72,9 @@ class Static(harness.Case):
 
     def test_ranks_in_mpi_init_do_not_hang(self):
         """They wait for each other in MPI_Init when the file turns out bad."""
-        start = time.monotonic()
         self.assert_ran(self.bind(rankfile(0, 1, 0, 1), ranks=4, command=("python3", "-c", MPI_SHOW)))
-        good = time.monotonic() - start
         for text in rankfile(0, 1, 0, 7), rankfile(0, 1, 0):
-            result = self.bind(text, ranks=4, command=("python3", "-c", MPI_SHOW), timeout=10 * good)
+            result = self.bind(text, ranks=4, command=("python3", "-c", MPI_SHOW))
             self.assertNotEqual(result.returncode, 0)
             self.assertEqual(result.stdout, "")
             self.assertEqual(result.stderr.count("ondeloc:"), 1, result.stderr)
