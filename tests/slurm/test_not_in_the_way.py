@@ -99,8 +99,8 @@ class NotInTheWay(comparing.Comparing):
 
     def test_batch_script_with_several_steps(self):
         script = self.write("job.sh", "#!/bin/sh\nenv > batch.env\n"
-                            "for n in 1 2 3; do srun --overcommit -n2 env > step$n.env || exit 1; done\n"
-                            "srun --ondeloc=off -n1 env > off.env\n")
+                            "for n in 1 2 3; do srun --quiet --overcommit -n2 env > step$n.env || exit 1; done\n"
+                            "srun --quiet --ondeloc=off -n1 env > off.env\n")
         result = self.run_user("sbatch", "--wait", "-n2", "-o", "out.txt", "--ondeloc=online", script)
         self.assert_ran(result)
         text = {name: pathlib.Path(self.dir, name).read_text()
