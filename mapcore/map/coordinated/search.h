@@ -40,6 +40,8 @@ class Search {
   void cycle(const Graph& skeleton);
   // Iterated local search round the best for about the work that a general partitioner needs.
   void polish();
+  // Makes the best a local optimum as a whole.
+  void settle();
   // The best, renamed and moved back so that as many vertices as possible are where they were.
   Part stay_put(std::span<const int> previous);
 
@@ -49,7 +51,6 @@ class Search {
  private:
   void refine();
   void keep_better();
-  void settle();
 
   const Graph& graph_;
   const Target& target_;

@@ -32,6 +32,9 @@ inline bool is_better(const Value& a, const Value& b) {
   if (is_less(b.squares, a.squares)) return false;
   return is_less(a.remote, b.remote);
 }
+inline bool are_equal(const Value& a, const Value& b) {
+  return !is_better(a, b) && !is_better(b, a);
+}
 
 class State {
  public:
