@@ -14,13 +14,12 @@ namespace {
 
 using namespace coordinated;
 
-// How far apart two nodes are in the tree: 1 in one package, 2 on one board, 3 across boards.
-double tree_distance(const Machine& machine, std::size_t k, std::size_t l) {
-  const Pu* a = machine.find(PuOs(machine.nodes[k].pus.first()));
-  const Pu* b = machine.find(PuOs(machine.nodes[l].pus.first()));
+// How far apart the nodes of two PUs are in the tree: 1 in one package, 2 on one board, 3 across
+// boards.
+double tree_distance(const Pu& a, const Pu& b) {
   double distance = 1;
   for (const Level level : {Level::kPackage, Level::kBoard})
-    distance += a->at(level) != b->at(level) ? 1 : 0;
+    distance += a.at(level) != b.at(level) ? 1 : 0;
   return distance;
 }
 
@@ -32,9 +31,13 @@ Target tree_target(const MapRequest& request, std::span<const double> strength) 
   std::fill(target.link_per_byte.begin(), target.link_per_byte.end(), 0);
   target.mean_load = 0;
   target.uniform_penalty = true;
+  std::vector<const Pu*> first;
+  first.reserve(n);
+  for (const NumaNode& node : request.machine.nodes)
+    first.push_back(request.machine.find(PuOs(node.pus.first())));
   for (std::size_t k = 0; k < n; ++k) {
     for (std::size_t l = 0; l < n; ++l) {
-      target.penalty[k * n + l] = k == l ? 0 : unit * tree_distance(request.machine, k, l);
+      target.penalty[k * n + l] = k == l ? 0 : unit * tree_distance(*first[k], *first[l]);
       if (k != l && target.penalty[k * n + l] != target.penalty[1]) target.uniform_penalty = false;
     }
   }

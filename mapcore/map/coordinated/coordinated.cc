@@ -22,6 +22,7 @@
 // No randomness but fixed seeds, no clock, comparisons with a relative tolerance only: the same
 // request, or the same scaled by a power of two, gives the same mapping.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 
@@ -58,11 +59,12 @@ class Solver {
       : request_(request),
         ranks_(ranks),
         graph_(ranks.view),
+        rows_(rows_of(graph_)),
         target_(target),
         previous_(previous) {}
 
   Part run() {
-    const double least = least_cost(graph_, target_);
+    const double least = least_cost(rows_, target_);
     if (!previous_.empty()) {
       now_ = value_of(graph_, target_, previous_, scratch_);
       if (!is_less(least, now_.cost)) return previous_;
@@ -84,8 +86,7 @@ class Solver {
  private:
   void consider(Part part) {
     if (part.empty() || part == previous_) return;
-    double limit = start_.empty() ? std::numeric_limits<double>::infinity() : start_value_.cost;
-    if (!previous_.empty()) limit = std::min(limit, kWithinReach * now_.cost);
+    const double limit = most_of_interest();
     const Value value = value_of(graph_, target_, part, scratch_, limit);
     if (is_less(limit, value.cost) || (!start_.empty() && !is_better(value, start_value_))) return;
     start_value_ = value;
@@ -95,10 +96,19 @@ class Solver {
   void value_starts(double least) {
     consider(packed_start(graph_, target_));
     if (graph_.vertices > kAllStarts || is_start_optimal(least)) return;
-    consider(scatter_start(graph_, target_));
-    consider(random_start(graph_, target_));
-    consider(balance_start(graph_, target_));
-    consider(ondeloc_start(graph_, target_, previous_));
+    std::array parts = {scatter_start(graph_, target_), random_start(graph_, target_),
+                        balance_start(graph_, target_), ondeloc_start(rows_, target_, previous_)};
+    const auto costs = least_costs(graph_, target_, parts);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      if (!is_less(most_of_interest(), costs[p])) consider(std::move(parts[p]));
+    }
+  }
+
+  // What costs more is no start that counts.
+  double most_of_interest() const {
+    double most = start_.empty() ? std::numeric_limits<double>::infinity() : start_value_.cost;
+    if (!previous_.empty()) most = std::min(most, kWithinReach * now_.cost);
+    return most;
   }
 
   void consider_locality(const Levels& levels) {
@@ -157,6 +167,7 @@ class Solver {
   const MapRequest& request_;
   RankGraph& ranks_;
   const Graph& graph_;
+  const std::vector<Row> rows_;
   const Target& target_;
   const Part& previous_;
   std::optional<Search> search_;

@@ -29,6 +29,21 @@ double heavy_strength(std::span<const double> strength) {
   return kHeavy * *middle;
 }
 
+std::vector<Row> rows_of(const Graph& graph) {
+  std::vector<Row> rows;
+  rows.reserve(static_cast<std::size_t>(graph.vertices));
+  for (int i = 0; i < graph.vertices; ++i) {
+    Row row;
+    for (const Traffic::Edge& edge : graph.row(i)) {
+      row.bytes += edge.bytes;
+      row.heaviest = edge.bytes > row.most ? edge.peer : row.heaviest;
+      row.most = edge.bytes > row.most ? edge.bytes : row.most;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 Target Target::from(const MapRequest& request, std::span<const double> strength) {
   const CostModel& model = request.model;
   const auto n = static_cast<std::size_t>(model.nodes);

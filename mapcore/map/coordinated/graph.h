@@ -30,6 +30,14 @@ struct Graph {
   }
 };
 
+// What the edges of one vertex come to.
+struct Row {
+  double bytes = 0;   // all
+  double most = 0;    // the heaviest edge's
+  int heaviest = -1;  // its peer, the first of equals; -1 without edges
+};
+std::vector<Row> rows_of(const Graph& graph);
+
 // What Graph::heavy is for these strengths: a multiple of their median.
 double heavy_strength(std::span<const double> strength);
 

@@ -32,7 +32,8 @@ Refiner::Refiner(State& state)
     : state_(state),
       memory_(size_of_arrays(static_cast<std::size_t>(state.vertices()),
                              static_cast<std::size_t>(state.nodes()), state.places())),
-      selective_(state.vertices() > kExhaustive) {
+      selective_(state.vertices() > kExhaustive),
+      only_locality_(state.target().uniform_penalty && state.target().mean_load == 0) {
   const auto n = static_cast<std::size_t>(state.vertices());
   const auto k = static_cast<std::size_t>(state.nodes());
   edge_.resize(n);

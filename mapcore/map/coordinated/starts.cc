@@ -128,17 +128,12 @@ bool comes_first(const Pair& x, const Pair& y) {
 
 // Of the sorted list of all pairs those that place a rank. Both ranks of a pair have a node after
 // it, so a rank is placed by its first pair and the list needs no more than one pair a rank.
-std::vector<Pair> placing_pairs(const Graph& graph) {
+std::vector<Pair> placing_pairs(std::span<const Row> rows) {
   std::vector<Pair> pairs;
-  pairs.reserve(static_cast<std::size_t>(graph.vertices));
-  for (int i = 0; i < graph.vertices; ++i) {
-    double most = 0;
-    int peer = -1;
-    for (const Traffic::Edge& edge : graph.row(i)) {  // ascending peer: the first of equals
-      peer = edge.bytes > most ? edge.peer : peer;
-      most = edge.bytes > most ? edge.bytes : most;
-    }
-    if (peer >= 0) pairs.push_back({most, std::min(i, peer), std::max(i, peer)});
+  pairs.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const int rank = static_cast<int>(i), peer = rows[i].heaviest;
+    if (peer >= 0) pairs.push_back({rows[i].most, std::min(rank, peer), std::max(rank, peer)});
   }
   std::sort(pairs.begin(), pairs.end(), comes_first);
   return pairs;
@@ -146,11 +141,11 @@ std::vector<Pair> placing_pairs(const Graph& graph) {
 
 class Assignment {
  public:
-  Assignment(const Graph& graph, const Target& target, std::span<const int> previous)
+  Assignment(int ranks, const Target& target, std::span<const int> previous)
       : previous_(previous),
         room_(target.capacity),
-        part_(static_cast<std::size_t>(graph.vertices), -1),
-        left_(graph.vertices) {}
+        part_(static_cast<std::size_t>(ranks), -1),
+        left_(ranks) {}
 
   bool has(int rank) const { return node_of(rank) >= 0; }
   int node_of(int rank) const { return part_[static_cast<std::size_t>(rank)]; }
@@ -196,9 +191,9 @@ class Assignment {
 
 }  // namespace
 
-Part ondeloc_start(const Graph& graph, const Target& target, std::span<const int> previous) {
-  Assignment at(graph, target, previous);
-  for (const Pair& pair : placing_pairs(graph)) {
+Part ondeloc_start(std::span<const Row> rows, const Target& target, std::span<const int> previous) {
+  Assignment at(static_cast<int>(rows.size()), target, previous);
+  for (const Pair& pair : placing_pairs(rows)) {
     const bool has_a = at.has(pair.a), has_b = at.has(pair.b);
     if (!has_a && !has_b) {
       at.place_pair(pair);
@@ -208,7 +203,7 @@ Part ondeloc_start(const Graph& graph, const Target& target, std::span<const int
       at.place_near(pair.b, at.node_of(pair.a));
     }
   }
-  for (int rank = 0; rank < graph.vertices; ++rank) {
+  for (int rank = 0; rank < static_cast<int>(rows.size()); ++rank) {
     if (at.has(rank)) continue;
     const int before = at.previous(rank);
     at.place(rank, before >= 0 && at.room(before) > 0 ? before : at.next_node(1));

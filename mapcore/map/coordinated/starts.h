@@ -19,6 +19,6 @@ Part random_start(const Graph& graph, const Target& target);  // seed 1
 // processing time first (R. L. Graham, SIAM J. Appl. Math. 17(2), 1969).
 Part balance_start(const Graph& graph, const Target& target);
 // Algorithm 1 of Agung et al. 2020 as in mapcore/map/ondeloc.cc. `previous` may be empty.
-Part ondeloc_start(const Graph& graph, const Target& target, std::span<const int> previous);
+Part ondeloc_start(std::span<const Row> rows, const Target& target, std::span<const int> previous);
 
 }  // namespace ondeloc::coordinated
