@@ -46,19 +46,19 @@ Target tree_target(const MapRequest& request, std::span<const double> strength) 
 
 }  // namespace
 
-Part coordinated::locality_start(const MapRequest& request, RankGraph& ranks,
-                                 const Levels& levels) {
+Start coordinated::locality_start(const MapRequest& request, RankGraph& ranks,
+                                  const Levels& levels) {
   const Target target = tree_target(request, ranks.strength);
   Search search(ranks.view, target);
   const Part coarse = coarse_solution(ranks.skeleton(), target, levels, GrowBy::kRanks, false);
   search.offer(coarse.empty() ? packed_start(ranks.view, target) : coarse);
-  return search.best();
+  return {search.best(), search.value().remote};
 }
 
 Result<Mapping> map_locality(const MapRequest& request, std::string_view) {
   RankGraph ranks(request);
   const Levels levels = levels_of(ranks.skeleton(), Target::from(request, ranks.strength));
-  return place_on_slots(request, locality_start(request, ranks, levels));
+  return place_on_slots(request, locality_start(request, ranks, levels).part);
 }
 
 }  // namespace ondeloc

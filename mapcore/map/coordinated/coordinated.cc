@@ -112,9 +112,9 @@ class Solver {
   }
 
   void consider_locality(const Levels& levels) {
-    Part part = locality_start(request_, ranks_, levels);
-    least_remote_ = value_of(graph_, target_, part, scratch_).remote;
-    consider(std::move(part));
+    Start start = locality_start(request_, ranks_, levels);
+    least_remote_ = start.remote;
+    consider(std::move(start.part));
   }
 
   bool is_start_optimal(double least) const {

@@ -22,7 +22,7 @@ int below(std::uint64_t& state, int n) {
 }
 
 std::size_t size_of_arrays(std::size_t vertices, std::size_t nodes, std::size_t places) {
-  return vertices * (2 * sizeof(double) + 1) + places * sizeof(float) +
+  return vertices * (2 * sizeof(double) + sizeof(int) + 1) + places * sizeof(float) +
          nodes * nodes * (sizeof(SwapTerms) + sizeof(LeastChange)) + nodes * sizeof(int) + 256;
 }
 
@@ -43,6 +43,7 @@ Refiner::Refiner(State& state)
   least_back_.resize(k * k);
   least_edge_.resize(n);
   waiting_.assign(n, 1);
+  asked_.assign(n, -1);
   for (int i = 0; i < state.vertices(); ++i) {
     const auto row = state.graph().row(i);
     if (static_cast<int>(row.size()) + 1 < state.vertices() || row.empty()) continue;
@@ -107,8 +108,13 @@ bool Refiner::settle(int first) {
   bool changed = false;
   for (int vertex = next_waiting(first); vertex >= 0 && work_ > 0; vertex = next_waiting(vertex)) {
     waiting_[static_cast<std::size_t>(vertex)] = 0;
+    int& asked = asked_[static_cast<std::size_t>(vertex)];
+    if (asked == state_.epoch()) continue;
     const Choice choice = best_of(vertex);
-    if (choice.to < 0) continue;
+    if (choice.to < 0) {
+      asked = state_.epoch();
+      continue;
+    }
     apply(vertex, choice);
     changed = true;
   }

@@ -82,6 +82,8 @@ class Refiner {
   std::pmr::vector<double> least_edge_{&memory_};
   // Vertices whose neighbourhood changed since they were looked at.
   std::pmr::vector<char> waiting_{&memory_};
+  // The epoch of the state in which nothing better was found for a vertex.
+  std::pmr::vector<int> asked_{&memory_};
   std::vector<Step> steps_;  // what was done since the best that iterate() knows
   bool selective_;           // large graphs: only nodes that a vertex talks to, or relief
   // Where nothing but one penalty counts, no vertex gains by going where it talks to nobody unless

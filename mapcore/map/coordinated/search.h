@@ -73,6 +73,10 @@ Part coarse_solution(const Graph& graph, const Target& target, const Levels& lev
 double coarse_cost(const Graph& graph, const Target& target, const Levels& levels);
 
 // The nodes that the algorithm locality gives (mapcore/map/locality.cc).
-Part locality_start(const MapRequest& request, RankGraph& ranks, const Levels& levels);
+struct Start {
+  Part part;
+  double remote = 0;  // bytes between nodes
+};
+Start locality_start(const MapRequest& request, RankGraph& ranks, const Levels& levels);
 
 }  // namespace ondeloc::coordinated
