@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <random>
 
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/map/algorithm.h"
+#include "mapcore/map/coordinated/search.h"
+#include "mapcore/map/coordinated/valuation.h"
 #include "mapcore/map/slots.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
@@ -99,6 +102,33 @@ TEST_CASE("coordinated finds the optimum of small cases") {
     }
     INFO(seed);
     CHECK(is_no_worse(c.cost(c.map()).total, best));
+  }
+}
+
+TEST_CASE("four partitions at once cost no less than the bound, which knows their remote bytes") {
+  using namespace coordinated;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    CommMatrix matrix = random_matrix(32, 1 + static_cast<int>(seed % 9), seed);
+    for (MatrixEntry& entry : matrix.entries) entry.bytes *= seed % 2 == 0 ? 0x1p200 : 1;
+    const Case c(kMachines[seed % 3], matrix);
+    RankGraph ranks(c.request());
+    const Target target = Target::from(c.request(), ranks.strength);
+    std::array<Part, kAtOnce> parts;
+    std::mt19937 random(seed);
+    for (Part& part : parts) {
+      part = packed_start(ranks.view, target);
+      std::shuffle(part.begin(), part.end(), random);
+    }
+    const auto least = least_costs(ranks.view, target, parts);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      Scratch scratch;
+      const Value value = value_of(ranks.view, target, parts[p], scratch);
+      INFO(seed << " " << p);
+      CHECK(least[p] <= value.cost);
+      const double penalty =
+          *std::min_element(target.penalty.begin() + 1, target.penalty.begin() + target.nodes);
+      CHECK(least[p] >= 0.999 * (target.mean_load + value.remote * penalty));
+    }
   }
 }
 
