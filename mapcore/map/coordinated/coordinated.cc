@@ -59,12 +59,11 @@ class Solver {
       : request_(request),
         ranks_(ranks),
         graph_(ranks.view),
-        rows_(rows_of(graph_)),
         target_(target),
         previous_(previous) {}
 
   Part run() {
-    const double least = least_cost(rows_, target_);
+    const double least = least_cost(ranks_.rows, target_);
     if (!previous_.empty()) {
       now_ = value_of(graph_, target_, previous_, scratch_);
       if (!is_less(least, now_.cost)) return previous_;
@@ -97,7 +96,8 @@ class Solver {
     consider(packed_start(graph_, target_));
     if (graph_.vertices > kAllStarts || is_start_optimal(least)) return;
     std::array parts = {scatter_start(graph_, target_), random_start(graph_, target_),
-                        balance_start(graph_, target_), ondeloc_start(rows_, target_, previous_)};
+                        balance_start(graph_, target_),
+                        ondeloc_start(ranks_.rows, target_, previous_)};
     const auto costs = least_costs(graph_, target_, parts);
     for (std::size_t p = 0; p < parts.size(); ++p) {
       if (!is_less(most_of_interest(), costs[p])) consider(std::move(parts[p]));
@@ -149,25 +149,28 @@ class Solver {
     const bool both = !start_.empty() && !coarse.empty();
     const bool fresh_first = start_.empty() || (both && is_better(value, start_value_));
     search().offer(fresh_first ? coarse : start_);
-    const bool agree = both && are_equal(value, start_value_) && are_equal(value, search().value());
-    if (agree && graph_.vertices >= kFewestToAgree) return search().settle();
-    if (both) offer_second(coarse, value, fresh_first);
+    if (both && agree(value)) return search().settle();
+    // The worse one where refinement may bring it past the better one.
+    if (both && is_within_reach(fresh_first ? start_value_ : value))
+      search().offer(fresh_first ? start_ : coarse);
     search().cycle(ranks_.skeleton());
     search().polish();
   }
 
-  // The worse one of the start and the fresh solution if it is within reach of the refined better
-  // one.
-  void offer_second(const Part& fresh, const Value& fresh_value, bool fresh_first) {
-    const double second = fresh_first ? start_value_.cost : fresh_value.cost;
+  // The fresh solution, the start and what refinement made of the better one.
+  bool agree(const Value& fresh) {
+    return graph_.vertices >= kFewestToAgree && are_equal(fresh, start_value_) &&
+           are_equal(fresh, search().value());
+  }
+
+  bool is_within_reach(const Value& value) {
     const double reach = graph_.vertices <= kSmall ? kReachSmall : kWithinReach;
-    if (second < reach * search().value().cost) search().offer(fresh_first ? start_ : fresh);
+    return value.cost < reach * search().value().cost;
   }
 
   const MapRequest& request_;
   RankGraph& ranks_;
   const Graph& graph_;
-  const std::vector<Row> rows_;
   const Target& target_;
   const Part& previous_;
   std::optional<Search> search_;

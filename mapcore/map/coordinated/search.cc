@@ -43,6 +43,7 @@ RankGraph::RankGraph(const MapRequest& request)
   }
   view = {traffic.ranks(),         traffic.row_begins(), traffic.all_edges(), strength, size,
           heavy_strength(strength)};
+  rows = rows_of(view);
 }
 
 const Graph& RankGraph::skeleton() {
@@ -56,8 +57,7 @@ void RankGraph::keep_heavy_edges() {
   std::vector<double> mean;
   mean.reserve(size.size());
   for (int i = 0; i < view.vertices; ++i) {
-    double bytes = 0;
-    for (const Traffic::Edge& edge : view.row(i)) bytes += edge.bytes;
+    const double bytes = rows[static_cast<std::size_t>(i)].bytes;
     mean.push_back(bytes > 0 ? kHeavy * bytes / static_cast<double>(view.row(i).size()) : 0);
   }
   begin_.reserve(size.size() + 1);

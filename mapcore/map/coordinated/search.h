@@ -14,6 +14,7 @@ struct RankGraph {
   std::vector<double> strength;  // off-node bytes included
   std::vector<int> size;
   Graph view;
+  std::vector<Row> rows;  // of the view
   // What coarser graphs are made of: of a dense graph only the edges that are heavier than the mean
   // of one of their two ranks, because merging and growing look at the heaviest only; else `view`.
   // Made when it is first asked for.

@@ -93,8 +93,7 @@ Part balance_start(const Graph& graph, const Target& target) {
   for (const double strength : graph.strength)
     order.push_back({strength, static_cast<int>(order.size())});
   std::sort(order.begin(), order.end(), [](const Rank& a, const Rank& b) {
-    const int ties = (a.strength == b.strength ? 1 : 0) & (a.rank < b.rank ? 1 : 0);
-    return ((a.strength > b.strength ? 1 : 0) | ties) != 0;
+    return a.strength != b.strength ? a.strength > b.strength : a.rank < b.rank;
   });
   std::vector<int> room = target.capacity;
   std::vector<double> load(room.size()), level(room.size());  // infinite once a node is full

@@ -12,16 +12,25 @@ void add_loads(const Graph& graph, std::size_t nodes, std::span<const int> part,
     sums.load[static_cast<std::size_t>(part[i])] += graph.strength[i];
 }
 
-// Links k-l with the bytes of every pair once, in whichever of [k][l] and [l][k]; of the vertices
-// from `first` to `last` - 1 with those after each.
+// Calls visit(rank, edge) once for every pair of the vertices from `first` to `last` - 1 with those
+// after each.
+template <class Visit>
+void for_each_pair(const Graph& graph, int first, int last, Visit visit) {
+  for (int i = first; i < last; ++i) {
+    const auto row = graph.row(i);
+    for (auto edge = row.rbegin(); edge != row.rend() && edge->peer > i; ++edge) visit(i, *edge);
+  }
+}
+
+// Links k-l with the bytes of every pair once, in whichever of [k][l] and [l][k].
 void add_links(const Graph& graph, std::size_t nodes, std::span<const int> part, int first,
                int last, Scratch& sums) {
-  for (int i = first; i < last; ++i) {
-    double* links = &sums.link[static_cast<std::size_t>(part[static_cast<std::size_t>(i)]) * nodes];
-    const auto row = graph.row(i);
-    for (auto edge = row.rbegin(); edge != row.rend() && edge->peer > i; ++edge)
-      links[part[static_cast<std::size_t>(edge->peer)]] += edge->bytes;
-  }
+  double* links = sums.link.data();
+  for_each_pair(graph, first, last, [&](int i, const Traffic::Edge& edge) {
+    const auto here = static_cast<std::size_t>(part[static_cast<std::size_t>(i)]);
+    const auto there = static_cast<std::size_t>(part[static_cast<std::size_t>(edge.peer)]);
+    links[here * nodes + there] += edge.bytes;
+  });
 }
 
 // From the links added up so far: with loads that are all there, at least the value.
@@ -106,15 +115,12 @@ std::array<double, kAtOnce> least_costs(const Graph& graph, const Target& target
   const std::vector<Places> places = side_by_side(parts);
   const Sums none = {};
   Sums remote = none;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const Places here = places[i];
-    const auto row = graph.row(static_cast<int>(i));
-    for (auto edge = row.rbegin(); edge != row.rend() && edge->peer > static_cast<int>(i); ++edge) {
-      const Places there = places[static_cast<std::size_t>(edge->peer)];
-      const Sums bytes = none + static_cast<float>(edge->bytes * target.unit);
-      remote += here != there ? bytes : none;
-    }
-  }
+  for_each_pair(graph, 0, graph.vertices, [&](int i, const Traffic::Edge& edge) {
+    const Places here = places[static_cast<std::size_t>(i)];
+    const Places there = places[static_cast<std::size_t>(edge.peer)];
+    const Sums bytes = none + static_cast<float>(edge.bytes * target.unit);
+    remote += here != there ? bytes : none;
+  });
   const double exact = 1 - kFloat * static_cast<double>(graph.edges.size());
   const double penalty = least_penalty(target) / target.unit * exact;
   std::array<double, kAtOnce> costs{};
