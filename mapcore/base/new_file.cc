@@ -15,7 +15,7 @@ namespace ondeloc {
 namespace {
 
 Error cannot_write(const std::string& name) {
-  return Error::from_errno("'" + shorten(name) + "' cannot be written");
+  return Error::from_errno("'" + shorten_path(name) + "' cannot be written");
 }
 
 std::string followed(const std::string& path) {
@@ -67,7 +67,8 @@ Status NewFile::write(std::string_view octets) {
 }
 
 Status NewFile::commit() {
-  if (Status synced = sync_fd(fd_.get(), "'" + shorten(name_) + "' cannot be written"); !synced)
+  if (Status synced = sync_fd(fd_.get(), "'" + shorten_path(name_) + "' cannot be written");
+      !synced)
     return synced;
   if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0)
     return cannot_write(name_);
@@ -86,6 +87,14 @@ bool same_file(const std::string& a, const std::string& b) {
   struct stat one {
   }, other{};
   return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+bool would_replace(const std::string& input, const std::string& output) {
+  struct stat one {
+  }, other{};
+  const int found = input == "-" ? ::fstat(STDIN_FILENO, &one) : ::stat(input.c_str(), &one);
+  return found == 0 && ::stat(output.c_str(), &other) == 0 && S_ISREG(one.st_mode) &&
          one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 

@@ -41,6 +41,9 @@ Status write_new_file(const std::string& path, std::string_view octets);
 
 // True when both names lead to one existing file.
 bool same_file(const std::string& a, const std::string& b);
+// True when writing `output` would replace what is read under the name `input`, where "-" is
+// standard input, which may come from a file. Only regular files can be lost.
+bool would_replace(const std::string& input, const std::string& output);
 
 // fsync where the file system knows it: the first that hears of a quota is often this.
 Status sync_fd(int fd, std::string_view what);

@@ -11,7 +11,7 @@
 namespace ondeloc {
 
 std::string name_of_input(const std::string& path) {
-  return path == "-" ? "standard input" : shorten(path);
+  return path == "-" ? "standard input" : shorten_path(path);
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t most) {

@@ -39,14 +39,45 @@ std::string_view trim_blanks(std::string_view text) {
   return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
 }
 
-std::string shorten(std::string_view text) {
-  constexpr std::size_t kMost = 40;
-  std::string out(text.substr(0, kMost));
+bool is_json_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '[' || c == '{')) {
+      if (++depth > kMaxJsonDepth) return true;
+    } else if (!in_string && (c == ']' || c == '}')) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+namespace {
+
+std::string printable(std::string_view text) {
+  std::string out(text);
   for (char& c : out) {
     if (c < ' ' || c > '~') c = '?';
   }
-  if (text.size() > kMost) out += "...";
   return out;
+}
+
+}  // namespace
+
+std::string shorten(std::string_view text) {
+  constexpr std::size_t kMost = 40;
+  return printable(text.substr(0, kMost)) + (text.size() > kMost ? "..." : "");
+}
+
+std::string shorten_path(std::string_view path) {
+  constexpr std::size_t kMost = 60;
+  if (path.size() <= kMost) return printable(path);
+  return "..." + printable(path.substr(path.size() - kMost));
 }
 
 }  // namespace ondeloc

@@ -18,8 +18,14 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t
 std::optional<double> parse_double(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty pieces
 std::string_view trim_blanks(std::string_view text);
+// JSON whose brackets nest deeper than anything of ours: parsers that recurse would overflow the
+// stack. Looks at brackets outside strings only, so it says nothing of whether the text is JSON.
+inline constexpr int kMaxJsonDepth = 64;
+bool is_json_too_deep(std::string_view text);
 // The text for a message: at most 40 characters, control and non-ASCII bytes as '?', "..." where
 // cut.
 std::string shorten(std::string_view text);
+// As shorten, for the name of a file: the last 60 characters, which tell more than the first.
+std::string shorten_path(std::string_view path);
 
 }  // namespace ondeloc

@@ -11,9 +11,14 @@ constexpr double kLocalDistance = 10;
 constexpr double kRemoteDistance = 21;
 
 bool has_bandwidths(const Machine& machine) {
-  return !machine.link_bandwidth.empty() &&
-         std::all_of(machine.nodes.begin(), machine.nodes.end(),
+  return std::all_of(machine.nodes.begin(), machine.nodes.end(),
                      [](const NumaNode& node) { return node.bandwidth > 0; });
+}
+
+// A number for each pair of nodes.
+bool is_complete(const std::vector<double>& square) {
+  return !square.empty() &&
+         std::all_of(square.begin(), square.end(), [](double value) { return value > 0; });
 }
 
 // d_kl / d_local, row-major; d_local is that of node k.
@@ -23,8 +28,7 @@ std::vector<double> distance_ratios(const Machine& machine, const CostOverrides&
                              overrides.remote_distance.value_or(kRemoteDistance) / kLocalDistance);
   for (std::size_t k = 0; k < n; ++k) {
     ratios[k * n + k] = 1;
-    if (overrides.remote_distance || machine.distances.empty() || machine.distances[k * n + k] <= 0)
-      continue;
+    if (overrides.remote_distance || !is_complete(machine.distances)) continue;
     for (std::size_t l = 0; l < n; ++l) {
       ratios[k * n + l] =
           std::max(1.0, machine.distances[k * n + l] / machine.distances[k * n + k]);
@@ -38,16 +42,17 @@ std::vector<double> distance_ratios(const Machine& machine, const CostOverrides&
 CostModel CostModel::from(const Machine& machine, const CostOverrides& overrides) {
   const std::size_t n = machine.nodes.size();
   const bool from_hwloc = has_bandwidths(machine) && !overrides.bandwidth;
+  const bool links_from_hwloc = from_hwloc && is_complete(machine.link_bandwidth);
   const std::vector<double> ratios = distance_ratios(machine, overrides);
   CostModel model;
   model.nodes = static_cast<int>(n);
   model.bandwidth_source = overrides.bandwidth ? "option" : from_hwloc ? "hwloc" : "default";
   model.link_source = overrides.link_bandwidth ? "option"
-                      : from_hwloc             ? "hwloc"
+                      : links_from_hwloc       ? "hwloc"
                                                : "bandwidth of the node / relative distance";
-  model.distance_source = overrides.remote_distance   ? "option"
-                          : machine.distances.empty() ? "default"
-                                                      : "hwloc";
+  model.distance_source = overrides.remote_distance        ? "option"
+                          : is_complete(machine.distances) ? "hwloc"
+                                                           : "default";
   model.link.assign(n * n, 0);
   model.penalty.assign(n * n, 0);
   for (const NumaNode& node : machine.nodes) {
@@ -56,7 +61,7 @@ CostModel CostModel::from(const Machine& machine, const CostOverrides& overrides
   }
   auto one_way = [&](std::size_t k, std::size_t l) {
     if (overrides.link_bandwidth) return *overrides.link_bandwidth;
-    if (from_hwloc) return machine.link_bandwidth[k * n + l];
+    if (links_from_hwloc) return machine.link_bandwidth[k * n + l];
     return model.bandwidth[l] / ratios[k * n + l];
   };
   for (std::size_t k = 0; k < n; ++k) {

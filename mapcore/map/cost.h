@@ -9,8 +9,9 @@
 //   total      = congestion + locality                seconds
 //
 // Off-node bytes count once, on the rank's node. B and X come from hwloc's memory attributes and d
-// from its distances when every node in use has them, never mixed with defaults; else B = 20 GB/s,
-// X_kl = B d_local / d_kl, d = 10 local and 21 remote. The model is not validated against run
+// from its distances, each when every node (pair of nodes) in use has it, never mixed with
+// defaults; else B = 20 GB/s, X_kl = B d_local / d_kl, d = 10 local and 21 remote. A B that is
+// given (CostOverrides) leaves hwloc's X out too. The model is not validated against run
 // times: what it says is a prediction, and it is called so wherever it is printed. Thread safety:
 // values and pure functions.
 #pragma once

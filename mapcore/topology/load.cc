@@ -51,15 +51,15 @@ Result<Topology> open_source(const std::string& source) {
                            : hwloc_topology_set_synthetic(raw, source.c_str());
     if (rc != 0) {
       return Error(fmt::format(
-          "topology '{}': {}", shorten(source),
+          "topology '{}': {}", shorten_path(source),
           is_file
               ? "not an hwloc XML file"
               : "no such file, and not an hwloc synthetic string such as 'numa:2 core:4 pu:1'"));
     }
   }
   if (hwloc_topology_load(raw) != 0) {
-    return Error(
-        fmt::format("topology '{}': hwloc cannot load it", is_host ? "host" : shorten(source)));
+    return Error(fmt::format("topology '{}': hwloc cannot load it",
+                             is_host ? "host" : shorten_path(source)));
   }
   return topology;
 }
@@ -156,7 +156,8 @@ void join_pus_to_nodes(Machine& machine) {
   }
 }
 
-// The NUMA latency matrix that covers all our nodes, or nothing.
+// The NUMA latency matrix, 0 for nodes that it does not cover: whoever looks at some of the nodes
+// may still have all that he needs.
 void add_distances(hwloc_topology_t topology, const std::vector<hwloc_obj_t>& objects,
                    Machine& machine) {
   unsigned count = 1;
@@ -168,13 +169,9 @@ void add_distances(hwloc_topology_t topology, const std::vector<hwloc_obj_t>& ob
   for (hwloc_obj_t from : objects) {
     for (hwloc_obj_t to : objects) {
       hwloc_uint64_t there = 0, back = 0;
-      if (from == nullptr || to == nullptr ||
-          hwloc_distances_obj_pair_values(found, from, to, &there, &back) != 0) {
-        square.clear();
-        hwloc_distances_release(topology, found);
-        return;
-      }
-      square.push_back(static_cast<double>(there));
+      const bool known = from != nullptr && to != nullptr &&
+                         hwloc_distances_obj_pair_values(found, from, to, &there, &back) == 0;
+      square.push_back(known ? static_cast<double>(there) : 0);
     }
   }
   hwloc_distances_release(topology, found);
@@ -197,16 +194,16 @@ double bandwidth_between(hwloc_topology_t topology, hwloc_obj_t from, hwloc_obj_
 
 void add_bandwidths(hwloc_topology_t topology, const std::vector<hwloc_obj_t>& objects,
                     Machine& machine) {
-  bool all_links = true;
+  bool some = false;
   std::vector<double> links;
   for (std::size_t k = 0; k < objects.size(); ++k) {
     machine.nodes[k].bandwidth = bandwidth_between(topology, objects[k], objects[k]);
     for (hwloc_obj_t to : objects) {
       links.push_back(bandwidth_between(topology, objects[k], to));
-      all_links = all_links && links.back() > 0;
+      some = some || links.back() > 0;
     }
   }
-  if (all_links) machine.link_bandwidth = std::move(links);
+  if (some) machine.link_bandwidth = std::move(links);
 }
 
 }  // namespace
@@ -218,7 +215,7 @@ Result<Machine> load_machine(const std::string& source) {
   machine.source = source.empty() ? "host" : source;
   add_pus(topology->get(), machine);
   if (machine.pus.empty())
-    return Error(fmt::format("topology '{}': it has no PU", shorten(machine.source)));
+    return Error(fmt::format("topology '{}': it has no PU", shorten_path(machine.source)));
   const auto objects = add_nodes(topology->get(), machine.all_pus(), machine);
   join_pus_to_nodes(machine);
   add_distances(topology->get(), objects, machine);

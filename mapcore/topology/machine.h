@@ -40,10 +40,11 @@ struct NumaNode {
 struct Machine {
   std::vector<Pu> pus;          // ascending logical index
   std::vector<NumaNode> nodes;  // ascending smallest logical PU
-  // Row-major nodes.size() x nodes.size(), as hwloc reports NUMA latency (10 = local); empty where
-  // none.
+  // Row-major nodes.size() x nodes.size(), as hwloc reports NUMA latency (10 = local); 0 for a pair
+  // that it does not tell, empty where it tells none.
   std::vector<double> distances;
-  // Row-major bytes per second from node k (initiator) to the memory of node l; empty where none.
+  // Row-major bytes per second from node k (initiator) to the memory of node l; 0 and empty as
+  // in `distances`.
   std::vector<double> link_bandwidth;
   CpuSet allowed;      // PUs the kernel lets this process use
   std::string source;  // "host", the file name, or the synthetic string

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/topology/load.h"
 
+#include "mapcore/map/cost.h"
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -59,6 +60,32 @@ TEST_CASE("restriction drops nodes without PUs and keeps whole-machine numbers")
   CHECK(part.find(PuOs(6))->node.value == 1);
   CHECK(part.find(PuOs(6))->logical.value == 6);
   CHECK(part.find(PuOs(6))->at(Level::kNuma) == 3);
+}
+
+TEST_CASE("hwloc's numbers count where every node in use has them, whatever the others have") {
+  const Machine whole = *load_machine(real("16amd64-8n2c-cpusets.xml"));
+  CHECK(CostModel::from(whole).distance_source == "default");
+  const Machine part = restrict_machine(whole, *CpuSet::parse_list("2-3,5-6"));
+  const CostModel model = CostModel::from(part);
+  CHECK(model.distance_source == "hwloc");
+  CHECK(model.penalty == std::vector<double>{0, 1, 1, 1, 0, 1, 1, 1, 0});
+}
+
+TEST_CASE("local bandwidths alone are used, and links follow from them and the distances") {
+  Machine machine = *load_machine("numa:3 core:1 pu:1");
+  machine.nodes[0].bandwidth = machine.nodes[1].bandwidth = 40e9;
+  CHECK(CostModel::from(machine).bandwidth_source == "default");
+  machine = restrict_machine(machine, *CpuSet::parse_list("0-1"));
+  machine.link_bandwidth = {40e9, 0, 0, 40e9};
+  machine.distances = {10, 20, 20, 10};
+  const CostModel model = CostModel::from(machine);
+  CHECK(model.bandwidth_source == "hwloc");
+  CHECK(model.bandwidth == std::vector<double>{40e9, 40e9});
+  CHECK(model.link_source == "bandwidth of the node / relative distance");
+  CHECK(model.link[1] == 20e9);
+  machine.link_bandwidth = {40e9, 5e9, 6e9, 40e9};
+  CHECK(CostModel::from(machine).link_source == "hwloc");
+  CHECK(CostModel::from(machine).link[1] == 5e9);
 }
 
 TEST_CASE("what is not a topology is one sentence") {
