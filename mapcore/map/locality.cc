@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "mapcore/map/algorithms.h"
+#include "mapcore/map/coordinated/distance.h"
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/search.h"
 
@@ -23,42 +24,47 @@ double tree_distance(const Pu& a, const Pu& b) {
   return distance;
 }
 
-Target tree_target(const MapRequest& request, std::span<const double> strength) {
-  Target target = Target::from(request, strength);
-  const std::size_t n = request.machine.nodes.size();
-  const double unit = target.per_byte.empty() ? 1 : target.per_byte.front();
-  std::fill(target.per_byte.begin(), target.per_byte.end(), 0);
-  std::fill(target.link_per_byte.begin(), target.link_per_byte.end(), 0);
-  target.mean_load = 0;
-  target.uniform_penalty = true;
+// Row-major nodes x nodes.
+std::vector<double> tree_distances(const Machine& machine) {
+  const std::size_t n = machine.nodes.size();
   std::vector<const Pu*> first;
   first.reserve(n);
-  for (const NumaNode& node : request.machine.nodes)
-    first.push_back(request.machine.find(PuOs(node.pus.first())));
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t l = 0; l < n; ++l) {
-      target.penalty[k * n + l] = k == l ? 0 : unit * tree_distance(*first[k], *first[l]);
-      if (k != l && target.penalty[k * n + l] != target.penalty[1]) target.uniform_penalty = false;
-    }
+  for (const NumaNode& node : machine.nodes) first.push_back(machine.find(PuOs(node.pus.first())));
+  std::vector<double> distances;
+  distances.reserve(n * n);
+  for (const Pu* a : first) {
+    for (const Pu* b : first) distances.push_back(a == b ? 0 : tree_distance(*a, *b));
   }
-  return target;
+  return distances;
 }
 
 }  // namespace
 
-Start coordinated::locality_start(const MapRequest& request, RankGraph& ranks,
+Start coordinated::locality_start(const MapRequest& request, RankGraph& ranks, const Target& target,
                                   const Levels& levels) {
-  const Target target = tree_target(request, ranks.strength);
-  Search search(ranks.view, target);
-  const Part coarse = coarse_solution(ranks.skeleton(), target, levels, GrowBy::kRanks, false);
-  search.offer(coarse.empty() ? packed_start(ranks.view, target) : coarse);
-  return {search.best(), search.value().remote};
+  const std::vector<double> distances = tree_distances(request.machine);
+  DistanceRefiner refiner(target.capacity, distances, ranks.view.vertices);
+  Part part;
+  const Graph& skeleton = ranks.skeleton();
+  for (auto level = levels.rbegin(); level != levels.rend() && !skeleton.edges.empty(); ++level) {
+    const Graph coarse = level->view();
+    if (part.empty()) part = grow_start(coarse, target, GrowBy::kRanks);
+    if (part.empty()) continue;
+    refiner.refine(coarse, part);
+    part = project(*level, part);
+  }
+  if (part.empty() && !skeleton.edges.empty()) part = grow_start(skeleton, target, GrowBy::kRanks);
+  if (part.empty()) part = packed_start(ranks.view, target);
+  const double bytes_by_distance = refiner.refine(ranks.view, part);
+  const double farthest = *std::max_element(distances.begin(), distances.end());
+  return {std::move(part), farthest > 0 ? bytes_by_distance / farthest : 0};
 }
 
 Result<Mapping> map_locality(const MapRequest& request, std::string_view) {
   RankGraph ranks(request);
-  const Levels levels = levels_of(ranks.skeleton(), Target::from(request, ranks.strength));
-  return place_on_slots(request, locality_start(request, ranks, levels).part);
+  const Target target = Target::from(request, ranks.strength);
+  const Levels levels = levels_of(ranks.skeleton(), target);
+  return place_on_slots(request, locality_start(request, ranks, target, levels).part);
 }
 
 }  // namespace ondeloc

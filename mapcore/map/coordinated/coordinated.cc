@@ -112,7 +112,7 @@ class Solver {
   }
 
   void consider_locality(const Levels& levels) {
-    Start start = locality_start(request_, ranks_, levels);
+    Start start = locality_start(request_, ranks_, target_, levels);
     least_remote_ = start.remote;
     consider(std::move(start.part));
   }
@@ -144,7 +144,7 @@ class Solver {
   void solve(const Levels& levels) {
     if (!previous_.empty()) search().offer(previous_);
     consider(block_start(ranks_.skeleton(), target_));
-    const Part coarse = coarse_solution(ranks_.skeleton(), target_, levels, GrowBy::kBytes, true);
+    const Part coarse = coarse_solution(ranks_.skeleton(), target_, levels);
     const Value value = coarse.empty() ? Value() : value_of(graph_, target_, coarse, scratch_);
     const bool both = !start_.empty() && !coarse.empty();
     const bool fresh_first = start_.empty() || (both && is_better(value, start_value_));
@@ -188,7 +188,7 @@ Result<Mapping> map_coordinated(const MapRequest& request, std::string_view) {
   const Graph& graph = ranks.view;
   const Target target = Target::from(request, ranks.strength);
   const Part previous = nodes_of(request);
-  const bool nothing_to_gain = request.traffic.total() <= 0 || target.nodes < 2;
+  const bool nothing_to_gain = request.traffic.total() <= 0 || target.usable < 2;
   if (nothing_to_gain)
     return place_on_slots(request, previous.empty() ? packed_start(graph, target) : previous);
   return place_on_slots(request, Solver(request, ranks, target, previous).run());

@@ -65,11 +65,18 @@ Target Target::from(const MapRequest& request, std::span<const double> strength)
     }
   }
   target.uniform_penalty = n < 2 || is_uniform(model.penalty, n);
-  target.mean_load = unit * all;
   // Loads M_k per_byte_k with the sum of M given: least where M_k ~ 1 / per_byte_k^2.
-  double sum = 0;
-  for (const double per_byte : target.per_byte) sum += (unit / per_byte) * (unit / per_byte);
-  target.least_squares = 1 / sum;
+  double usable_bandwidth = 0, sum = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    if (target.capacity[k] == 0) continue;
+    if (target.usable++ == 0 || target.capacity[k] < target.smallest)
+      target.smallest = target.capacity[k];
+    usable_bandwidth += model.bandwidth[k];
+    sum += (unit / target.per_byte[k]) * (unit / target.per_byte[k]);
+  }
+  const double share = usable_bandwidth / bandwidth;
+  target.mean_load = unit * all / share;
+  target.least_squares = share * share / sum;
   return target;
 }
 

@@ -46,14 +46,16 @@ double heavy_strength(std::span<const double> strength);
 // matrix by a power of two changes no comparison.
 struct Target {
   int nodes = 0;
-  double unit = 1;                    // a power of two: bytes * unit is at most about 1
-  std::vector<int> capacity;          // slots per node
-  std::vector<double> per_byte;       // unit / B_k
+  double unit = 1;               // a power of two: bytes * unit is at most about 1
+  std::vector<int> capacity;     // slots per node; none where the PUs of a slot start elsewhere
+  int usable = 0;                // nodes with slots
+  int smallest = 0;              // slots of the smallest of them
+  std::vector<double> per_byte;  // unit / B_k
   std::vector<double> link_per_byte;  // unit / X_kl, row-major
   std::vector<double> penalty;        // unit (d_kl / d_local - 1) / sum B, row-major
   bool uniform_penalty = true;        // one value off the diagonal
   double least_squares = 0;           // sum of squared loads at least, over mean_load squared
-  double mean_load = 0;               // lower bound of the congestion: sum M / sum B, in units
+  double mean_load = 0;  // lower bound of the congestion: sum M / sum B of usable nodes, in units
   static Target from(const MapRequest& request, std::span<const double> strength);
 };
 

@@ -116,9 +116,8 @@ Part part_of_groups(const CoarseGraph& coarse, std::span<const int> part) {
 }
 
 Levels coarsen_all(const Graph& graph, const Target& target, int enough, Part part) {
-  const int smallest = *std::min_element(target.capacity.begin(), target.capacity.end());
   const double all = std::accumulate(graph.strength.begin(), graph.strength.end(), 0.0);
-  const MatchLimits limits{std::max(1, smallest / 2), all / target.nodes / 2};
+  const MatchLimits limits{std::max(1, target.smallest / 2), all / target.usable / 2};
   Levels levels;
   Graph finest = graph;
   while (finest.vertices > enough) {
@@ -150,7 +149,7 @@ class Growth {
     } else {
       weight_.assign(graph.size.begin(), graph.size.end());
     }
-    share_ = std::accumulate(weight_.begin(), weight_.end(), 0.0) / target.nodes;
+    share_ = std::accumulate(weight_.begin(), weight_.end(), 0.0) / target.usable;
   }
 
   // One node after another: from the first free vertex, always the one that exchanges most with
@@ -220,18 +219,22 @@ Part grow_start(const Graph& graph, const Target& target, GrowBy by) {
 }
 
 Part block_start(const Graph& graph, const Target& target) {
-  const int smallest = *std::min_element(target.capacity.begin(), target.capacity.end());
-  const MatchLimits limits{smallest, std::numeric_limits<double>::infinity()};
+  const MatchLimits limits{target.smallest, std::numeric_limits<double>::infinity()};
   Part part(static_cast<std::size_t>(graph.vertices));
   std::iota(part.begin(), part.end(), 0);
   CoarseGraph coarse;
-  for (Graph finer = graph; finer.vertices > target.nodes;) {
+  for (Graph finer = graph; finer.vertices > target.usable;) {
     CoarseGraph next = coarsen(finer, limits, {});
     if (next.size.size() == coarse.size.size() || next.size.size() == part.size()) return {};
     for (int& group : part) group = next.group_of[static_cast<std::size_t>(group)];
     coarse = std::move(next);
     finer = coarse.view();
   }
+  std::vector<int> usable;
+  for (int k = 0; k < target.nodes; ++k) {
+    if (target.capacity[static_cast<std::size_t>(k)] > 0) usable.push_back(k);
+  }
+  for (int& node : part) node = usable[static_cast<std::size_t>(node)];
   return part;
 }
 

@@ -121,7 +121,7 @@ Refiner::Choice Refiner::best_of(int vertex) {
   const double* bytes = state_.bytes_to(vertex);
   const double limit = best.value.cost * (1 + kSame);
   // A vertex gains by going where its peers are, or by leaving the heaviest node.
-  const bool everywhere = !only_locality_ && (!selective_ || from == state_.heaviest());
+  const bool everywhere = !selective_ || from == state_.heaviest();
   const bool is_heavy = state_.graph().is_heavy(vertex);
   const int size = state_.graph().size[static_cast<std::size_t>(vertex)];
   targets_.clear();

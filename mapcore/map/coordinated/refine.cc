@@ -32,8 +32,7 @@ Refiner::Refiner(State& state)
     : state_(state),
       memory_(size_of_arrays(static_cast<std::size_t>(state.vertices()),
                              static_cast<std::size_t>(state.nodes()), state.places())),
-      selective_(state.vertices() > kExhaustive),
-      only_locality_(state.target().uniform_penalty && state.target().mean_load == 0) {
+      selective_(state.vertices() > kExhaustive) {
   const auto n = static_cast<std::size_t>(state.vertices());
   const auto k = static_cast<std::size_t>(state.nodes());
   edge_.resize(n);

@@ -86,9 +86,6 @@ class Refiner {
   std::pmr::vector<int> asked_{&memory_};
   std::vector<Step> steps_;  // what was done since the best that iterate() knows
   bool selective_;           // large graphs: only nodes that a vertex talks to, or relief
-  // Where nothing but one penalty counts, no vertex gains by going where it talks to nobody unless
-  // the one that makes place for it gains more, and that one finds out in its own turn.
-  bool only_locality_;
 };
 
 }  // namespace ondeloc::coordinated

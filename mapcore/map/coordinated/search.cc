@@ -24,7 +24,7 @@ std::int64_t work_for(const Graph& graph, const Target& target) {
   const auto pairs = static_cast<std::int64_t>(graph.edges.size() / 2);
   const std::int64_t work =
       std::min<std::int64_t>(4000 + 25 * pairs, 30 * static_cast<std::int64_t>(graph.vertices));
-  return target.uniform_penalty ? work : work * std::max(4, target.nodes * target.nodes) / 4;
+  return target.uniform_penalty ? work : work * std::max(4, target.usable * target.usable) / 4;
 }
 
 // Of the work that is allowed, how much without success ends a search.
@@ -101,7 +101,7 @@ void Search::offer(const Part& part) {
 
 void Search::cycle(const Graph& skeleton) {
   if (skeleton.edges.empty()) return;
-  const Levels levels = coarsen_all(skeleton, target_, 2 * target_.nodes, best_);
+  const Levels levels = coarsen_all(skeleton, target_, 2 * target_.usable, best_);
   std::vector<Part> parts{best_};
   for (const CoarseGraph& level : levels) parts.push_back(part_of_groups(level, parts.back()));
   Part part = parts.back();
@@ -143,7 +143,7 @@ void Search::settle() {
 }
 
 Levels levels_of(const Graph& graph, const Target& target) {
-  return coarsen_all(graph, target, std::max(4 * target.nodes, 16));
+  return coarsen_all(graph, target, std::max(4 * target.usable, 16));
 }
 
 namespace {
@@ -162,25 +162,24 @@ void refine_coarse(State& state, Refiner& refiner, const Part& part) {
 
 }  // namespace
 
-Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels, GrowBy by,
-                     bool hard) {
+Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels) {
   Part part;
   if (graph.edges.empty()) return part;
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
     const Graph coarse = level->view();
     const bool first = part.empty();
-    if (first) part = grow_start(coarse, target, by);
+    if (first) part = grow_start(coarse, target, GrowBy::kBytes);
     if (part.empty()) continue;
     State state(coarse, target);
     Refiner refiner(state);
     refine_coarse(state, refiner, part);
-    if (first && hard) {
+    if (first) {
       refiner.allow(kCoarseWork);
       refiner.iterate(1, patience_for(kCoarseWork));
     }
     part = project(*level, state.part());
   }
-  return part.empty() ? grow_start(graph, target, by) : part;
+  return part.empty() ? grow_start(graph, target, GrowBy::kBytes) : part;
 }
 
 double coarse_cost(const Graph& graph, const Target& target, const Levels& levels) {

@@ -64,10 +64,9 @@ class Search {
 // Made once for all that solve on them.
 Levels levels_of(const Graph& graph, const Target& target);
 
-// Grown on the coarsest level and refined on the way back, up to the finest graph but one. `hard`:
-// the coarsest is searched, not only refined.
-Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels, GrowBy by,
-                     bool hard);
+// Grown and searched on the coarsest level and refined on the way back, up to the finest graph but
+// one.
+Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels);
 
 // What that costs on the coarsest graph already: finer ones make it little better. Infinite where
 // there is none or nothing fits.
@@ -76,8 +75,9 @@ double coarse_cost(const Graph& graph, const Target& target, const Levels& level
 // The nodes that the algorithm locality gives (mapcore/map/locality.cc).
 struct Start {
   Part part;
-  double remote = 0;  // bytes between nodes
+  double remote = 0;  // bytes between nodes, at least
 };
-Start locality_start(const MapRequest& request, RankGraph& ranks, const Levels& levels);
+Start locality_start(const MapRequest& request, RankGraph& ranks, const Target& target,
+                     const Levels& levels);
 
 }  // namespace ondeloc::coordinated

@@ -8,6 +8,7 @@
 
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/map/algorithm.h"
+#include "mapcore/map/coordinated/distance.h"
 #include "mapcore/map/coordinated/search.h"
 #include "mapcore/map/coordinated/valuation.h"
 #include "mapcore/map/slots.h"
@@ -15,6 +16,7 @@
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
+using namespace ondeloc::coordinated;
 
 namespace {
 
@@ -102,6 +104,83 @@ TEST_CASE("coordinated finds the optimum of small cases") {
     }
     INFO(seed);
     CHECK(is_no_worse(c.cost(c.map()).total, best));
+  }
+}
+
+namespace {
+
+double bytes_by_distance(const Graph& graph, const Part& part, std::span<const double> distance,
+                         std::size_t nodes) {
+  double sum = 0;
+  for (int i = 0; i < graph.vertices; ++i) {
+    for (const Traffic::Edge& edge : graph.row(i)) {
+      const auto a = static_cast<std::size_t>(part[static_cast<std::size_t>(i)]);
+      const auto b = static_cast<std::size_t>(part[static_cast<std::size_t>(edge.peer)]);
+      sum += edge.bytes * distance[a * nodes + b] / 2;
+    }
+  }
+  return sum;
+}
+
+bool fit(const Graph& graph, const Part& part, std::vector<int> room) {
+  for (std::size_t i = 0; i < part.size(); ++i)
+    room[static_cast<std::size_t>(part[i])] -= graph.size[i];
+  return std::all_of(room.begin(), room.end(), [](int left) { return left >= 0; });
+}
+
+// True when a move or a swap makes it less.
+bool has_better(const Graph& graph, const Part& part, const std::vector<int>& room,
+                std::span<const double> distance) {
+  const double now = bytes_by_distance(graph, part, distance, room.size());
+  const auto is_better = [&](const Part& other) {
+    return fit(graph, other, room) &&
+           bytes_by_distance(graph, other, distance, room.size()) < now * (1 - 1e-9);
+  };
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    Part other = part;
+    for (int k = 0; k < static_cast<int>(room.size()); ++k) {
+      other[i] = k;
+      if (is_better(other)) return true;
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      other = part;
+      std::swap(other[i], other[j]);
+      if (is_better(other)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("the search for distance alone ends where no move and no swap helps") {
+  const std::vector<int> room = {6, 10, 0, 9};
+  // Nodes 0 and 1 in one package, 2 and 3 in another; and all alike.
+  const std::vector<double> near_and_far = {0, 1, 2, 2, 1, 0, 2, 2, 2, 2, 0, 1, 2, 2, 1, 0};
+  const std::vector<double> alike = {0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0};
+  for (const auto& distance : {near_and_far, alike}) {
+    for (unsigned seed = 1; seed <= 40; ++seed) {
+      const Case c("numa:4 core:8 pu:1", random_matrix(18, 4, seed));
+      const MapRequest request = c.request();
+      RankGraph ranks(request);
+      Graph graph = ranks.view;
+      // Some vertices are pairs of ranks, as in coarse graphs.
+      std::vector<int> size(18, 1);
+      for (std::size_t i = 0; i < size.size(); i += 6) size[i] = 2;
+      graph.size = size;
+      Part part(18, 1);
+      std::fill(part.begin(), part.begin() + 5, 0);
+      std::fill(part.begin() + 12, part.end(), 3);
+      REQUIRE(fit(graph, part, room));
+      const double before = bytes_by_distance(graph, part, distance, room.size());
+      DistanceRefiner refiner(room, distance, graph.vertices);
+      const double after = refiner.refine(graph, part);
+      INFO("seed " << seed);
+      CHECK(fit(graph, part, room));
+      CHECK(after == Approx(bytes_by_distance(graph, part, distance, room.size())));
+      CHECK(after <= before);
+      CHECK_FALSE(has_better(graph, part, room, distance));
+    }
   }
 }
 

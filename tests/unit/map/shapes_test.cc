@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <map>
+#include <random>
 #include <sstream>
 
 #include "mapcore/comm/matrix_io.h"
@@ -29,6 +30,9 @@ struct Case {
   Result<Mapping> map(const std::string& algorithm) const {
     return compute_mapping(algorithm, {machine, slots, traffic, model, previous, {}, &whole});
   }
+  double cost(const Mapping& mapping) const {
+    return evaluate(model, slots, traffic, mapping).total;
+  }
   Machine whole;
   CpuSet usable;
   Machine machine;
@@ -47,6 +51,15 @@ std::vector<CommMatrix> odd_matrices(int ranks) {
   return {CommMatrix::from_entries(ranks, {}), CommMatrix::from_entries(ranks, ring),
           CommMatrix::from_entries(ranks, one_way),
           CommMatrix::from_entries(ranks, {{0, ranks - 1, 1e-300, 1}})};
+}
+
+CommMatrix all_pairs(int ranks, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i < ranks; ++i) {
+    for (int j = 0; j < i; ++j) entries.push_back({i, j, 1e3 + random() % 100000, 1});
+  }
+  return CommMatrix::from_entries(ranks, entries);
 }
 
 // compute_mapping refuses what is not one slot in range for each rank; the rest is checked here.
@@ -94,6 +107,33 @@ TEST_CASE("every algorithm on few and many ranks, uneven nodes, several CPUs a r
           INFO(shape.topology << " " << ranks << " ranks of " << cpus);
           check_all(Case(shape.topology, matrix, cpus, shape.cpuset));
         }
+      }
+    }
+  }
+}
+
+// Where one rank needs the CPUs of several nodes, its slot belongs to the first of them and the
+// others have none.
+TEST_CASE("ranks that span NUMA nodes") {
+  struct Wide {
+    const char* topology;
+    int cpus;
+    const char* cpuset;
+  };
+  for (const Wide& wide :
+       {Wide{"numa:3 core:6 pu:1", 3, "0-7,12"}, Wide{"package:2 numa:4 core:8 pu:1", 16, nullptr},
+        Wide{"package:2 numa:4 core:8 pu:1", 10, nullptr},
+        Wide{"numa:8 core:2 pu:1", 3, nullptr}}) {
+    for (const int ranks : {2, 3, 4, 5}) {
+      for (unsigned seed = 1; seed <= 8; ++seed) {
+        INFO(wide.topology << " " << ranks << " ranks of " << wide.cpus << ", seed " << seed);
+        Case c(wide.topology, all_pairs(ranks, seed), wide.cpus, wide.cpuset);
+        check_all(c);
+        const Mapping best = *c.map("coordinated");
+        for (const char* start : {"packed", "scatter", "random", "balance", "locality", "ondeloc"})
+          CHECK(c.cost(best) <= c.cost(*c.map(start)) * (1 + 1e-9));
+        c.previous = best;
+        CHECK(*c.map("coordinated") == best);
       }
     }
   }
