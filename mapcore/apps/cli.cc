@@ -3,15 +3,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "mapcore/base/new_file.h"
+#include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/map/lama.h"
 #include "mapcore/topology/load.h"
 
 namespace ondeloc::cli {
+
+CLI::Validator finite(double least, double most, const std::string& unit) {
+  const auto check = [=](const std::string& text) {
+    const auto value = parse_double(text);
+    if (value && *value >= least && *value <= most) return std::string();
+    return fmt::format("'{}' is not a number{} from {:g} to {:g}", shorten(text),
+                       unit.empty() ? "" : " of " + unit, least, most);
+  };
+  return {check, fmt::format("FLOAT in [{:g} - {:g}]", least, most)};
+}
 
 void add_machine_options(CLI::App& command, MachineOptions& options) {
   constexpr const char* kGroup = "Machine";
@@ -22,22 +34,26 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       ->group(kGroup);
   command
       .add_option("--cpuset", options.cpuset, "use only these CPUs (OS numbers, such as 2-3,5-6)")
+      ->check([](const std::string& text) {
+        return text.empty() ? "no CPU in it, give a list such as 2-3,5-6" : std::string();
+      })
       ->group(kGroup);
   command
-      .add_option("--bandwidth", options.overrides.bandwidth,
-                  "memory bandwidth of a NUMA node, bytes/s (default: hwloc's, else 20e9)")
-      ->check(CLI::PositiveNumber)
+      .add_option(
+          "--bandwidth", options.overrides.bandwidth,
+          "memory bandwidth of a NUMA node in bytes/s, such as 20e9 (default: hwloc's, else 20e9)")
+      ->check(finite(1, 1e18, "bytes/s"))
       ->group(kGroup);
   command
       .add_option("--link-bandwidth", options.overrides.link_bandwidth,
-                  "bandwidth between two NUMA nodes, bytes/s (default: hwloc's, else the "
-                  "node's divided by the relative distance)")
-      ->check(CLI::PositiveNumber)
+                  "bandwidth between two NUMA nodes, bytes/s (default: hwloc's unless "
+                  "--bandwidth is given, else the node's divided by the relative distance)")
+      ->check(finite(1, 1e18, "bytes/s"))
       ->group(kGroup);
   command
       .add_option("--remote-distance", options.overrides.remote_distance,
                   "distance between two NUMA nodes, 10 = local (default: hwloc's, else 21)")
-      ->check(CLI::Range(10.0, 1e6))
+      ->check(finite(10, 1e6))
       ->group(kGroup);
 }
 
@@ -49,11 +65,12 @@ Result<Place> load_place(const MachineOptions& options) {
   if (!options.cpuset.empty()) {
     const auto wanted = CpuSet::parse_list(options.cpuset);
     if (!wanted) return Error(wanted.error()).within("--cpuset");
-    place.usable &= *wanted;
-  }
-  if (place.usable.empty()) {
-    return Error(fmt::format("--cpuset: none of the CPUs {} is in the topology, whose CPUs are {}",
-                             shorten(options.cpuset), shorten(place.whole.allowed.to_list())));
+    if (const CpuSet beyond = *wanted - place.whole.allowed; !beyond.empty()) {
+      return Error(
+          fmt::format("--cpuset: CPUs {} are not among those of the topology, which are {}",
+                      shorten(beyond.to_list()), shorten(place.whole.allowed.to_list())));
+    }
+    place.usable = *wanted;
   }
   place.machine = restrict_machine(place.whole, place.usable);
   place.model = CostModel::from(place.machine, options.overrides);
@@ -74,13 +91,43 @@ void add_slot_options(CLI::App& command, SlotOptions& options) {
 
 namespace {
 
-Status check_fits(const Place& place, const SlotOptions& options, int ranks) {
-  const int cpus = place.usable.count();
-  if (options.oversubscribe || ranks <= cpus / options.cpus_per_task) return {};
+Status check_fits(const Place& place, const SlotOptions& options, int ranks,
+                  const std::string& previous) {
+  const int cpus = place.usable.count(), each = std::max(1, options.cpus_per_task);
+  if (each > 1 && options.single_threads && previous.empty())
+    return Error(
+        "--cpus-per-task: lama places hardware threads; say in the layout how much round its "
+        "thread a rank gets, such as lama:scbnh/bind=2c");
+  if (each > cpus)
+    return Error(fmt::format("--cpus-per-task: {} CPUs a rank, and there {} {} in all", each,
+                             cpus == 1 ? "is" : "are", cpus));
+  if (options.oversubscribe || ranks <= cpus / each) return {};
   return Error(fmt::format(
       "{} ranks of {} CPU{} each do not fit on {} CPU{}: use --oversubscribe to let them share",
-      ranks, options.cpus_per_task, options.cpus_per_task == 1 ? "" : "s", cpus,
-      cpus == 1 ? "" : "s"));
+      ranks, each, each == 1 ? "" : "s", cpus, cpus == 1 ? "" : "s"));
+}
+
+// For lama each hardware thread is a slot, and where ranks share, as often as any other: the
+// layout says which are taken.
+SlotSet free_slots(const Place& place, const SlotOptions& options, int ranks) {
+  const int cpus = place.usable.count(), each = std::max(1, options.cpus_per_task);
+  if (options.single_threads)
+    return shared_slots(place.machine, place.usable, (ranks + cpus - 1) / cpus * cpus, 1);
+  if (ranks <= cpus / each) return slots_for(place.machine, place.usable, ranks, each);
+  return shared_slots(place.machine, place.usable, ranks, each);
+}
+
+// The CPUs of a present mapping are the slots, whatever --cpus-per-task says.
+Status check_widths(const SlotPlan& plan, const SlotOptions& options, const std::string& previous) {
+  for (std::size_t rank = 0; options.cpus_per_task > 0 && rank < plan.initial.size(); ++rank) {
+    const int count = plan.slots[static_cast<std::size_t>(plan.initial[rank].value)].pus.count();
+    if (count == options.cpus_per_task) continue;
+    return Error(fmt::format(
+        "--cpus-per-task: {}, but mapping '{}' gives rank {} {} CPU{}: leave "
+        "the option out to use the CPUs of the mapping",
+        options.cpus_per_task, name_of_input(previous), rank, count, count == 1 ? "" : "s"));
+  }
+  return {};
 }
 
 }  // namespace
@@ -92,46 +139,78 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
   if (options.ranks > 0 && options.ranks < matrix.ranks)
     return Error(fmt::format("--ranks: {} is below the {} ranks of the matrix", options.ranks,
                              matrix.ranks));
-  if (Status good = check_fits(place, options, ranks); !good) return std::move(good).error();
+  if (Status good = check_fits(place, options, ranks, previous); !good)
+    return std::move(good).error();
   if (previous.empty()) {
-    SlotSet slots = slots_for(place.machine, place.usable, ranks, options.cpus_per_task);
-    if (options.single_threads && ranks <= place.usable.count())
-      slots = cut_slots(place.machine, place.usable, 1, false);
-    return Layout{place.machine, std::move(slots), place.model, {}, &place.whole, ranks};
+    return Layout{place.machine, free_slots(place, options, ranks), place.model, {}, &place.whole,
+                  ranks};
   }
-  const auto placement =
-      read_placement(previous, place.whole, place.usable, ranks, matrix.may_have_more);
+  const auto placement = read_placement(previous, place.whole, place.usable, ranks,
+                                        matrix.may_have_more && options.ranks == 0);
   if (!placement) return placement.error();
   ranks = static_cast<int>(placement->size());
-  SlotRequest request{*placement, options.cpus_per_task, place.usable};
+  SlotRequest request{*placement, std::max(1, options.cpus_per_task), place.usable};
   for (const CpuSet& pus : *placement) request.idle -= pus;
   auto plan = plan_slots(place.machine, request);
   if (!plan) return std::move(plan).error();
+  if (Status same = check_widths(*plan, options, previous); !same) return std::move(same).error();
   CostModel model = CostModel::from(plan->machine, machine.overrides);
   return Layout{std::move(plan->machine), std::move(plan->slots), std::move(model),
                 std::move(plan->initial), &place.whole,           ranks};
 }
 
-Result<TimedMapping> timed_mapping(const Layout& layout, const Traffic& traffic,
-                                   const Compute& compute) {
+namespace {
+
+// lama:...,bind= says how much round its thread a rank gets.
+SlotSet slots_of_ranks(const std::string& spec, const Layout& layout, const Mapping& mapping) {
+  SlotSet slots;
+  for (const SlotIndex slot : mapping)
+    slots.push_back(layout.slots[static_cast<std::size_t>(slot.value)]);
+  if (!is_lama(spec)) return slots;
+  const auto lama = parse_lama(split_algorithm(spec).argument);
+  if (!lama || !lama->has_bind) return slots;
+  for (Slot& slot : slots)
+    slot =
+        make_slot(layout.machine, lama_binding(layout.machine, lama->bind, PuOs(slot.pus.first())));
+  return slots;
+}
+
+int moves_from(const Layout& layout, const SlotSet& slots) {
+  int moved = 0;
+  for (std::size_t rank = 0; rank < layout.previous.size(); ++rank) {
+    const auto before = static_cast<std::size_t>(layout.previous[rank].value);
+    if (layout.slots[before].node != slots[rank].node) ++moved;
+  }
+  return moved;
+}
+
+}  // namespace
+
+Result<TimedMapping> timed_mapping(const std::string& spec, const Layout& layout,
+                                   const Traffic& traffic, const Compute& compute) {
   const MapRequest request{layout.machine,  layout.slots, traffic,     layout.model,
                            layout.previous, {},           layout.whole};
   const auto begin = std::chrono::steady_clock::now();
   auto mapping = compute(request);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (!mapping) return std::move(mapping).error();
-  TimedMapping result{*std::move(mapping), {}, 0, took.count()};
-  result.cost = evaluate(layout.model, layout.slots, traffic, result.mapping);
-  result.migrations = count_migrations(layout.slots, layout.previous, result.mapping);
+  TimedMapping result{*std::move(mapping), {}, {}, 0, took.count()};
+  result.slots = slots_of_ranks(spec, layout, result.mapping);
+  Mapping own;  // rank i on slot i of `slots`
+  while (own.size() < result.slots.size()) own.emplace_back(static_cast<int>(own.size()));
+  result.cost = evaluate(layout.model, result.slots, traffic, own);
+  result.migrations = moves_from(layout, result.slots);
   return result;
 }
 
 Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
                                    const Traffic& traffic) {
-  return timed_mapping(layout, traffic, [&spec](const MapRequest& request) {
+  return timed_mapping(spec, layout, traffic, [&spec](const MapRequest& request) {
     return compute_mapping(spec, request);
   });
 }
+
+bool is_lama(const std::string& spec) { return split_algorithm(spec).name == "lama"; }
 
 void add_output_options(CLI::App& command, OutputOptions& options) {
   command
@@ -142,23 +221,13 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
   command.add_option("-o,--output", options.output, "write to this file");
 }
 
-bool is_lama(const std::string& spec) { return split_algorithm(spec).name == "lama"; }
-
 namespace {
-
-// lama:...,bind= says how much round its thread a rank gets.
-Placement bound(const std::string& algorithm, const Place& place, Placement placement) {
-  if (!is_lama(algorithm)) return placement;
-  const auto layout = parse_lama(split_algorithm(algorithm).argument);
-  if (!layout || !layout->has_bind) return placement;
-  for (CpuSet& pus : placement) pus = lama_binding(place.machine, layout->bind, PuOs(pus.first()));
-  return placement;
-}
 
 Result<std::string> mapping_text(const std::string& format, const std::string& algorithm,
                                  const Place& place, const Layout& layout,
                                  const TimedMapping& result) {
-  const Placement placement = bound(algorithm, place, placement_of(layout.slots, result.mapping));
+  Placement placement;
+  for (const Slot& slot : result.slots) placement.push_back(slot.pus);
   const MappingReport report{algorithm, result.cost, result.migrations, result.seconds};
   if (format == "rankfile") return to_rankfile(place.whole, place.usable, placement);
   if (format == "cpu-bind") return to_cpu_bind(placement);
@@ -179,8 +248,17 @@ Result<std::string> put_mapping(const OutputOptions& options, const std::string&
 }
 
 Status check_output(const std::string& input, const std::string& output) {
-  if (!same_file(input, output)) return {};
-  return Error(fmt::format("'{}' is the input: write elsewhere", shorten(output)));
+  if (input.empty() || output.empty() || !would_replace(input, output)) return {};
+  return Error(fmt::format("'{}' is the input: write elsewhere", shorten_path(output)));
+}
+
+Status check_files(const Inputs& inputs, const MachineOptions& machine, const std::string& output) {
+  if (std::count(inputs.begin(), inputs.end(), "-") > 1)
+    return Error("standard input (-) can be read only once: name a file for the other input");
+  for (const std::string& input : inputs) {
+    if (Status good = check_output(input, output); !good) return good;
+  }
+  return machine.topology == "host" ? Status() : check_output(machine.topology, output);
 }
 
 std::string seconds_text(double seconds) {

@@ -27,6 +27,10 @@ void add_algorithms(CLI::App& app, Job& job);
 void add_topology(CLI::App& app, Job& job);
 void add_profile(CLI::App& app, Job& job);
 
+// A number from `least` to `most`, and none that is not one (CLI::Range lets nan pass). `unit` is
+// said in errors.
+CLI::Validator finite(double least, double most, const std::string& unit = "");
+
 // --topology, --cpuset and the constants of the cost model.
 struct MachineOptions {
   std::string topology = "host";
@@ -45,8 +49,8 @@ Result<Place> load_place(const MachineOptions& options);
 
 // How many ranks on how many CPUs each.
 struct SlotOptions {
-  int ranks = 0;  // at least; 0: those that the matrix mentions
-  int cpus_per_task = 1;
+  int ranks = 0;          // at least; 0: those that the matrix mentions
+  int cpus_per_task = 0;  // 0: not given, one
   bool oversubscribe = false;
   bool single_threads = false;  // one hardware thread a slot, not whole cores: for lama
 };
@@ -67,13 +71,15 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
 
 struct TimedMapping {
   Mapping mapping;
-  Cost cost;
+  SlotSet slots;       // what each rank gets: its slot, or as much round it as lama:...,bind= says
+  Cost cost;           // of `slots`
   int migrations = 0;  // from `previous`, 0 without one
   double seconds = 0;  // computing took
 };
 using Compute = std::function<Result<Mapping>(const MapRequest&)>;
-Result<TimedMapping> timed_mapping(const Layout& layout, const Traffic& traffic,
-                                   const Compute& compute);
+// `spec`: the algorithm that `compute` runs.
+Result<TimedMapping> timed_mapping(const std::string& spec, const Layout& layout,
+                                   const Traffic& traffic, const Compute& compute);
 Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
                                    const Traffic& traffic);
 
@@ -91,7 +97,11 @@ Result<std::string> put_mapping(const OutputOptions& options, const std::string&
                                 const Place& place, const Layout& layout,
                                 const TimedMapping& result);
 
-// "elsewhere, please" where both names lead to one file, which the output would replace.
+// What a command reads, by name: empty where it is not given, "-" standard input.
+using Inputs = std::initializer_list<std::string>;
+// "elsewhere, please" where the output would replace one of the inputs or the topology's file; and
+// standard input is given once.
+Status check_files(const Inputs& inputs, const MachineOptions& machine, const std::string& output);
 Status check_output(const std::string& input, const std::string& output);
 
 // "1.23 ms", "12.3 KB": three digits and a unit, for tables.

@@ -49,22 +49,50 @@ nlohmann::ordered_json row_json(const std::string& name, const TimedMapping& res
   return json;
 }
 
+// The slots that `ondeloc map` would give each algorithm: lama has its own, but where a present
+// mapping says the slots. Each is planned once, since standard input is read once.
+class Layouts {
+ public:
+  Layouts(const CompareOptions& options, const Place& place, const CommMatrix& matrix)
+      : options_(options), place_(place), matrix_(matrix) {}
+
+  Result<const Layout*> of(const std::string& algorithm) {
+    SlotOptions slots = options_.slots;
+    slots.single_threads = is_lama(algorithm) && options_.previous.empty();
+    std::optional<Layout>& layout = slots.single_threads ? single_threads_ : usual_;
+    if (!layout) {
+      auto plan = plan_layout(place_, options_.machine, slots, matrix_, options_.previous);
+      if (!plan) return std::move(plan).error();
+      layout = *std::move(plan);
+    }
+    return &*layout;
+  }
+
+ private:
+  const CompareOptions& options_;
+  const Place& place_;
+  const CommMatrix& matrix_;
+  std::optional<Layout> usual_, single_threads_;
+};
+
 Result<std::string> run_compare(const CompareOptions& options) {
+  if (Status good = check_files({options.matrix, options.previous}, options.machine, ""); !good)
+    return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();
   const auto matrix = read_matrix(options.matrix);
   if (!matrix) return matrix.error();
-  const auto layout =
-      plan_layout(*place, options.machine, options.slots, *matrix, options.previous);
-  if (!layout) return layout.error();
-  const Traffic traffic(matrix->with_ranks(layout->ranks));
+  Layouts layouts(options, *place, *matrix);
   std::string text =
       fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6} {:>5} {:>9}\n", "algorithm", "cost",
                   "congestion", "locality", "remote", "peak", "moves", "computed");
   nlohmann::ordered_json rows = nlohmann::json::array();
   for (const std::string& name :
        options.algorithms.empty() ? all_algorithms() : options.algorithms) {
-    const auto result = run_algorithm(name, *layout, traffic);
+    const auto layout = layouts.of(name);
+    if (!layout) return layout.error();
+    const auto result =
+        run_algorithm(name, **layout, Traffic(matrix->with_ranks((*layout)->ranks)));
     if (!result) return result.error();
     text += row_text(name, *result);
     rows.push_back(row_json(name, *result));

@@ -46,8 +46,7 @@ nlohmann::ordered_json cost_json(const Cost& cost) {
 }
 
 std::string node_name(const Place& place, std::size_t k) {
-  const int os = place.machine.nodes[k].os;
-  return os < 0 ? "-" : std::to_string(os);
+  return numa_name(place.machine.nodes[k].os);
 }
 
 // Each node's and each used link's load, and the time that it alone would take.
@@ -129,6 +128,10 @@ Result<std::vector<CommMatrix>> read_traffic(const EvaluateOptions& options) {
 }
 
 Result<std::string> run_evaluate(const EvaluateOptions& options) {
+  if (Status good =
+          check_files({options.matrix, options.intervals, options.mapping}, options.machine, "");
+      !good)
+    return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();
   const auto series = read_traffic(options);

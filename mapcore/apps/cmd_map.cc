@@ -16,7 +16,9 @@ struct MapOptions {
 
 Result<std::string> run_map(const MapOptions& options) {
   if (auto known = find_algorithm(options.algorithm); !known) return std::move(known).error();
-  if (Status good = check_output(options.matrix, options.output.output); !good)
+  if (Status good =
+          check_files({options.matrix, options.previous}, options.machine, options.output.output);
+      !good)
     return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();

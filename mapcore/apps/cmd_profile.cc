@@ -43,15 +43,6 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
       ->check(CLI::Range(1, 1000));
 }
 
-CLI::Validator finite(double least, double most) {
-  const auto check = [=](const std::string& text) {
-    const auto value = parse_double(text);
-    if (value && *value >= least && *value <= most) return std::string();
-    return fmt::format("'{}' is not a number from {:g} to {:g}", shorten(text), least, most);
-  };
-  return {check, fmt::format("FLOAT in [{:g} - {:g}]", least, most)};
-}
-
 void say_fewer(const ClusterOptions& wanted, const Clusters& found) {
   if (found.clusters.size() >= wanted.clusters) return;
   fmt::print(stderr,
@@ -157,7 +148,7 @@ void add_profile(CLI::App& app, Job& job) {
   profile
       ->add_option("--progress-after", progress_after_s,
                    "say how far the work is once it takes longer than this, seconds (default: 1)")
-      ->check(finite(0, 1e6));
+      ->check(finite(0, 1e6, "seconds"));
   add_profile_files(*profile, job);
   add_profile_analysis(*profile, job);
   add_profile_pictures(*profile, job);

@@ -26,8 +26,6 @@ struct ProfileOptions {
 void add_profile_file(CLI::App& command, ProfileOptions& options, bool reports);
 void add_profile_window(CLI::App& command, ProfileOptions& options);
 void add_cluster_options(CLI::App& command, ClusterOptions& options);
-// A number from `least` to `most`, and none that is not one (CLI::Range lets nan pass).
-CLI::Validator finite(double least, double most);
 // Says on standard error when there are fewer clusters than were asked for.
 void say_fewer(const ClusterOptions& wanted, const Clusters& found);
 

@@ -42,14 +42,16 @@ Result<TimedMapping> compute(ProfileSource& source, ProfileMapOptions& options,
   if (spec.name != "deloc") return run_algorithm(options.algorithm, layout, traffic);
   const auto groups = groups_of(source, options, traffic);
   if (!groups) return groups.error();
-  return timed_mapping(layout, traffic, [&](const MapRequest& request) {
+  return timed_mapping(options.algorithm, layout, traffic, [&](const MapRequest& request) {
     return map_deloc_groups(request, *groups, spec.argument);
   });
 }
 
 Result<std::string> run_map(ProfileMapOptions& options) {
   if (auto known = find_algorithm(options.algorithm); !known) return std::move(known).error();
-  if (Status good = check_output(options.profile.file, options.output.output); !good)
+  if (Status good = check_files({options.profile.file, options.previous}, options.machine,
+                                options.output.output);
+      !good)
     return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();

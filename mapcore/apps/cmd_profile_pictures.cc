@@ -42,7 +42,9 @@ Result<std::vector<int>> nodes_of(const PictureOptions& options, int ranks) {
 }
 
 Result<std::string> run_heat_map(const PictureOptions& options) {
-  if (Status good = check_output(options.profile.file, options.output); !good)
+  if (Status good =
+          check_files({options.profile.file, options.mapping}, options.machine, options.output);
+      !good)
     return std::move(good).error();
   auto source = open_source(options.profile.file);
   if (!source) return std::move(source).error();

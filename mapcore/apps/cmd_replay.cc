@@ -22,18 +22,24 @@ struct ReplayCommand {
 };
 
 std::string to_text(const Replay& replay) {
-  std::string text =
-      fmt::format("{:>8} {:>10} {:>10} {:>10} {:>8} {:>8} {:>5}  {}\n", "interval", "bytes", "cost",
-                  "could be", "remote", "peak", "moved", "decision");
+  std::string text = fmt::format("{:>8} {:>8} {:>8} {:>6} {:>6} {:>4} {:>10} {:>8} {:>5} {}\n",
+                                 "interval", "bytes", "cost", "remote", "peak", "seen",
+                                 "their cost", "could be", "moved", "decision");
   for (const ReplayStep& step : replay.steps) {
-    text += fmt::format("{:>8} {:>10} {:>10} {:>10} {:>8} {:>8.3f} {:>5}  {}\n", step.interval,
-                        bytes_text(step.bytes), seconds_text(step.now.total),
-                        step.looked ? seconds_text(step.candidate.total) : "-",
-                        share_text(step.now.remote_share), step.now.peak_load, step.moved,
+    auto looked = [&](const std::string& cell) { return step.looked ? cell : "-"; };
+    text += fmt::format("{:>8} {:>8} {:>8} {:>6} {:>6.3f} {:>4} {:>10} {:>8} {:>5} {}\n",
+                        step.interval, bytes_text(step.bytes), seconds_text(step.now.total),
+                        share_text(step.now.remote_share), step.now.peak_load,
+                        looked(std::to_string(step.seen)), looked(seconds_text(step.present.total)),
+                        looked(seconds_text(step.candidate.total)), step.moved,
                         !step.looked    ? "waits"
                         : step.remapped ? "remaps"
                                         : "keeps");
   }
+  text +=
+      "cost, remote, peak: of this interval under the mapping in force; seen: intervals\n"
+      "since the last look; their cost, could be: of these together, under the mapping\n"
+      "in force and under the algorithm's; moved: ranks that change their NUMA node\n";
   return text + fmt::format(
                     "predicted total {:.6g} s + migrations {:.6g} s = {:.6g} s\n"
                     "without any remapping {:.6g} s\n",
@@ -56,7 +62,13 @@ std::string to_json_text(const Replay& replay) {
                                  {"remapped", step.remapped},
                                  {"moved", step.moved},
                                  {"migration", step.migration}});
-    if (step.now.remote_share) json["intervals"].back()["remote_share"] = *step.now.remote_share;
+    nlohmann::ordered_json& last = json["intervals"].back();
+    if (step.now.remote_share) last["remote_share"] = *step.now.remote_share;
+    if (step.looked) {
+      last["look"] = {{"intervals", step.seen},
+                      {"cost", step.present.total},
+                      {"candidate", step.candidate.total}};
+    }
   }
   return json.dump(2) + "\n";
 }
@@ -64,6 +76,8 @@ std::string to_json_text(const Replay& replay) {
 Result<std::string> run_replay(const ReplayCommand& options) {
   if (auto known = find_algorithm(options.replay.algorithm); !known)
     return std::move(known).error();
+  if (Status good = check_files({options.intervals, options.start}, options.machine, ""); !good)
+    return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();
   auto series = read_intervals(options.intervals);
@@ -101,19 +115,19 @@ void add_replay(CLI::App& app, Job& job) {
   command
       ->add_option("--seconds", replay.seconds,
                    "length of one interval of the file in seconds (default: 0.5)")
-      ->check(CLI::PositiveNumber);
+      ->check(finite(0.001, 4e6, "seconds"));
   command
       ->add_option("--threshold", replay.threshold,
                    "gain below this share of the present cost moves nobody (default: 0.02)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(finite(0, 1));
   command
       ->add_option("--slope", replay.slope,
                    "factor by which the time between two looks changes (default: 2)")
-      ->check(CLI::Range(1.000001, 1e6));
+      ->check(finite(1.000001, 1e6));
   command
       ->add_option("--max-interval", replay.max_seconds,
                    "longest time between two looks in seconds (default: 30)")
-      ->check(CLI::PositiveNumber);
+      ->check(finite(0.001, 4e6, "seconds"));
   command->add_flag("--always", replay.always, "apply every mapping that differs (decide=always)");
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));

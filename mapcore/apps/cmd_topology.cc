@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 #include "mapcore/apps/cli.h"
 
 namespace ondeloc::cli {
@@ -12,14 +14,30 @@ struct TopologyOptions {
   std::string format = "table";
 };
 
+// A square with the nodes' numbers at its side and above; as many columns at a time as 80
+// characters hold.
 std::string square_text(const Place& place, const char* title, const std::vector<double>& values,
                         double unit) {
   const std::size_t n = place.machine.nodes.size();
+  std::vector<std::string> names, cells;
+  for (const NumaNode& node : place.machine.nodes) names.push_back(numa_name(node.os));
+  for (const double value : values) cells.push_back(fmt::format("{:.4g}", value / unit));
+  std::size_t width = 0;
+  for (const auto* texts : {&names, &cells}) {
+    for (const std::string& text : *texts) width = std::max(width, text.size());
+  }
+  const std::size_t columns = std::max<std::size_t>(1, (80 - 9) / (width + 1));
   std::string text = fmt::format("\n{}\n", title);
-  for (std::size_t k = 0; k < n; ++k) {
-    std::string line = fmt::format("  {:>4}", place.machine.nodes[k].os);
-    for (std::size_t l = 0; l < n; ++l) line += fmt::format(" {:.4g}", values[k * n + l] / unit);
-    text += line + "\n";
+  for (std::size_t from = 0; from < n; from += columns) {
+    const std::size_t to = std::min(n, from + columns);
+    text += fmt::format("{}{:>9}", from == 0 ? "" : "\n", "NUMA node");
+    for (std::size_t l = from; l < to; ++l) text += fmt::format(" {:>{}}", names[l], width);
+    for (std::size_t k = 0; k < n; ++k) {
+      text += fmt::format("\n{:>9}", names[k]);
+      for (std::size_t l = from; l < to; ++l)
+        text += fmt::format(" {:>{}}", cells[k * n + l], width);
+    }
+    text += "\n";
   }
   return text;
 }
@@ -32,7 +50,7 @@ std::string to_text(const Place& place) {
   text += fmt::format("{:>9}  {:>12}  {:>5}  {}\n", "NUMA node", "bandwidth", "CPUs", "which");
   for (std::size_t k = 0; k < place.machine.nodes.size(); ++k) {
     const NumaNode& node = place.machine.nodes[k];
-    text += fmt::format("{:>9}  {:>10}/s  {:>5}  {}\n", node.os < 0 ? "-" : std::to_string(node.os),
+    text += fmt::format("{:>9}  {:>10}/s  {:>5}  {}\n", numa_name(node.os),
                         bytes_text(place.model.bandwidth[k]), node.pus.count(), node.pus.to_list());
   }
   std::vector<double> distance;

@@ -4,6 +4,36 @@
 #include <cstdio>
 
 #include "mapcore/apps/cli.h"
+#include "mapcore/base/text.h"
+
+namespace {
+
+const CLI::App* subcommand(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* known : app.get_subcommands({})) {
+    if (known->get_name() == name) return known;
+  }
+  return nullptr;
+}
+
+// "A subcommand is required" where none was given; which one is not known where one was.
+int tell_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  const CLI::App* at = &app;
+  int i = 1;
+  for (const CLI::App* next = at; i < argc && (next = subcommand(*at, argv[i])) != nullptr; ++i)
+    at = next;
+  if (error.get_name() != "RequiredError" || i == argc || argv[i][0] == '-' ||
+      at->get_subcommands({}).empty()) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  std::string names;
+  for (const CLI::App* known : at->get_subcommands({}))
+    names += (names.empty() ? "" : ", ") + known->get_name();
+  std::fprintf(stderr, "ondeloc: '%s' is not a command: use one of %s\n",
+               ondeloc::shorten(argv[i]).c_str(), names.c_str());
+  return 2;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // `ulimit -f` is an error like a full disk
@@ -23,7 +53,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return tell_usage(app, error, argc, argv);
   }
   const auto text = job();
   if (!text) {

@@ -24,21 +24,25 @@ int ancestor(const Pu& pu, int level) {
   return pu.ancestor[static_cast<std::size_t>(level)];
 }
 
-// The levels of the layout, outermost first. Counting objects tells whether packages hold NUMA
-// nodes or NUMA nodes hold packages here.
+std::size_t count_objects(const Machine& machine, int level) {
+  std::vector<int> seen;
+  for (const Pu& pu : machine.pus) seen.push_back(ancestor(pu, level));
+  std::sort(seen.begin(), seen.end());
+  return static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
+}
+
+// The levels of the layout, outermost first. Only NUMA nodes have no fixed place: they hold
+// packages or caches on one machine and stand inside them on another, which the numbers of objects
+// tell.
 std::vector<int> by_containment(const Machine& machine, std::vector<int> levels) {
-  std::map<int, std::size_t> objects;
-  for (const int level : levels) {
-    std::vector<int> seen;
-    for (const Pu& pu : machine.pus) seen.push_back(ancestor(pu, level));
-    std::sort(seen.begin(), seen.end());
-    objects[level] = static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
-  }
   std::sort(levels.begin(), levels.end());
-  auto above = [&](int a, int b) { return a == 2 && b == 3 && objects[a] > objects[b]; };
-  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
-    if (above(levels[i], levels[i + 1])) std::swap(levels[i], levels[i + 1]);
-  }
+  auto numa = std::find(levels.begin(), levels.end(), static_cast<int>(Level::kNuma));
+  if (numa == levels.end()) return levels;
+  const std::size_t nodes = count_objects(machine, *numa);
+  for (; numa != levels.begin() && count_objects(machine, *(numa - 1)) > nodes; --numa)
+    std::swap(*numa, *(numa - 1));
+  for (; numa + 1 != levels.end() && count_objects(machine, *(numa + 1)) < nodes; ++numa)
+    std::swap(*numa, *(numa + 1));
   return levels;
 }
 
@@ -100,20 +104,28 @@ class Mapper {
     }
   }
 
+  // Passes over the whole tree. In the first each PU takes one rank and each limit holds; where
+  // ranks are left and may share, limits are raised until every PU is in use, and only then does
+  // a PU take one rank more.
   Result<Mapping> run() {
     const auto ranks = static_cast<std::size_t>(request_.traffic.ranks());
-    while (mapping_.size() < ranks) {
-      const std::size_t before = mapping_.size();
+    std::size_t most = 0;
+    for (const auto& [pu, slots] : slots_of_) most = std::max(most, slots.size());
+    for (;;) {
+      is_limited_ = false;
       Coordinate at(tree_.nesting().size());
       loop(layout_.levels.size(), at, ranks);
       if (mapping_.size() == ranks) break;
-      if (!layout_.oversubscribe || mapping_.size() == before) {
+      if (!layout_.oversubscribe || (!is_limited_ && ranks_a_pu_ >= most)) {
         return Error(
             fmt::format("lama: only {} of {} ranks have a place of their own{}", mapping_.size(),
                         ranks, layout_.oversubscribe ? "" : ": add /oversubscribe to share CPUs"));
       }
-      held_ = {};
-      uses_.clear();
+      if (is_limited_) {
+        ++times_limits_;
+      } else {
+        ++ranks_a_pu_;
+      }
     }
     if (layout_.sequential) number_by_thread();
     return std::move(mapping_);
@@ -134,15 +146,19 @@ class Mapper {
 
   void try_place(const Coordinate& at) {
     const Pu* pu = tree_.find(at);
-    if (pu == nullptr || held_.test(pu->os) || !is_below_limits(*pu)) return;
+    if (pu == nullptr || held_[pu->os.value] >= ranks_a_pu_) return;
     const auto slots = slots_of_.find(pu->os.value);
     if (slots == slots_of_.end()) return;
     for (const std::size_t slot : slots->second) {
       if (taken_[slot] != 0) continue;
+      if (!is_below_limits(*pu)) {
+        is_limited_ = true;
+        return;
+      }
       taken_[slot] = 1;
       mapping_.emplace_back(static_cast<int>(slot));
       count_use(*pu);
-      held_ |= request_.slots[slot].pus;
+      for (const PuOs held : request_.slots[slot].pus.to_vector()) ++held_[held.value];
       return;
     }
   }
@@ -151,7 +167,7 @@ class Mapper {
     return std::all_of(layout_.most_per_resource.begin(), layout_.most_per_resource.end(),
                        [&](LamaWidth limit) {
                          const auto used = uses_.find({limit.level, object_of(pu, limit.level)});
-                         return used == uses_.end() || used->second < limit.count;
+                         return used == uses_.end() || used->second < limit.count * times_limits_;
                        });
   }
   void count_use(const Pu& pu) {
@@ -176,7 +192,10 @@ class Mapper {
   std::vector<char> taken_;
   std::map<int, std::vector<std::size_t>> slots_of_;  // by OS index
   std::map<std::pair<int, std::int64_t>, int> uses_;
-  CpuSet held_;
+  std::map<int, std::size_t> held_;  // ranks on a PU, by OS index
+  std::size_t ranks_a_pu_ = 1;
+  int times_limits_ = 1;
+  bool is_limited_ = false;  // a limit kept a rank off a PU in this pass
   Mapping mapping_;
 };
 

@@ -56,6 +56,9 @@ Status add_rank(const Json& entry, Placement& placement) {
 }  // namespace
 
 Result<Placement> parse_mapping_json(std::string_view text, std::string_view name) {
+  if (is_json_too_deep(text))
+    return Error(fmt::format("mapping '{}': brackets nest deeper than {}, it is no mapping of ours",
+                             name, kMaxJsonDepth));
   const Json document = Json::parse(text, nullptr, false);
   if (document.is_discarded()) return Error(fmt::format("mapping '{}': not valid JSON", name));
   if (!document.is_object() || !document.contains("ranks") || !document["ranks"].is_array())
@@ -70,13 +73,31 @@ Result<Placement> parse_mapping_json(std::string_view text, std::string_view nam
 
 namespace {
 
+std::string host_of(const RankfileEntry& entry) {
+  return entry.node >= 0 ? fmt::format("+n{}", entry.node) : entry.host;
+}
+
+Status check_one_node(const Rankfile& file) {
+  for (const auto& [rank, entry] : file.entries) {
+    const RankfileEntry& first = file.entries.begin()->second;
+    if (host_of(entry) == host_of(first)) continue;
+    return Error(fmt::format("it names the nodes '{}' and '{}' (line {}), a mapping is of one node",
+                             shorten(host_of(first)), shorten(host_of(entry)), entry.line));
+  }
+  return {};
+}
+
 Result<Placement> resolve_rankfile(const std::string& text, const std::string& name,
                                    const Machine& machine, const CpuSet& usable) {
   const auto file = parse_rankfile(text, name);
   if (!file) return file.error();
+  if (Status one = check_one_node(*file); !one)
+    return std::move(one).error().within(fmt::format("rankfile '{}'", name));
   Placement placement;
   for (const auto& [rank, entry] : file->entries) {
-    if (rank.value >= kMaxMatrixRanks) continue;
+    if (rank.value >= kMaxMatrixRanks)
+      return Error(fmt::format("rankfile '{}': line {}: rank {} is beyond the {} ranks of a matrix",
+                               name, entry.line, rank.value, kMaxMatrixRanks));
     auto pus = resolve_slots(entry, machine, usable, false);
     if (!pus) return std::move(pus).error().within(fmt::format("rankfile '{}'", name));
     const auto at = static_cast<std::size_t>(rank.value);
@@ -88,7 +109,7 @@ Result<Placement> resolve_rankfile(const std::string& text, const std::string& n
 
 Status check_placement(const Placement& placement, const CpuSet& usable, int ranks) {
   if (placement.size() > static_cast<std::size_t>(ranks)) {
-    return Error(fmt::format("it places rank {}, the matrix has {} ranks (0 to {})",
+    return Error(fmt::format("it places rank {}, there are {} ranks (0 to {})",
                              placement.size() - 1, ranks, ranks - 1));
   }
   for (int rank = 0; rank < ranks; ++rank) {
@@ -119,6 +140,8 @@ Result<Placement> read_placement(const std::string& path, const Machine& machine
     return std::move(good).error().within(fmt::format("mapping '{}'", name));
   return placement;
 }
+
+std::string numa_name(int os) { return os < 0 ? "none" : std::to_string(os); }
 
 namespace {
 
@@ -155,8 +178,7 @@ std::string to_table(const Machine& machine, const Placement& placement,
                      const MappingReport& report) {
   std::string text = fmt::format("rank  NUMA node  CPUs\n");
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
-    const int os = numa_os(machine, placement[rank]);
-    text += fmt::format("{:>4}  {:>9}  {}\n", rank, os < 0 ? "-" : std::to_string(os),
+    text += fmt::format("{:>4}  {:>9}  {}\n", rank, numa_name(numa_os(machine, placement[rank])),
                         placement[rank].to_list());
   }
   text += fmt::format(

@@ -21,7 +21,7 @@ Placement placement_of(const SlotSet& slots, const Mapping& mapping);
 inline constexpr std::size_t kMaxMappingBytes = 64u << 20;
 
 // The JSON that to_json writes; only "ranks" is looked at. Errors: not JSON, a rank twice, missing
-// or out of range, no PU, a PU that is no number.
+// or out of range, no PU, a PU that is no number, brackets that nest deeper than kMaxJsonDepth.
 Result<Placement> parse_mapping_json(std::string_view text, std::string_view name);
 
 // A file of either kind, told apart by its first character ('{' = JSON), "-" for standard input.
@@ -29,6 +29,9 @@ Result<Placement> parse_mapping_json(std::string_view text, std::string_view nam
 // `may_be_more`, and then without a gap.
 Result<Placement> read_placement(const std::string& path, const Machine& machine,
                                  const CpuSet& usable, int ranks, bool may_be_more = false);
+
+// The kernel's number of a NUMA node for people, "none" for the PUs that belong to no node (-1).
+std::string numa_name(int os);
 
 struct MappingReport {
   std::string algorithm;

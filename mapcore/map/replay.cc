@@ -42,6 +42,7 @@ class Loop {
     ledger_.add(step.now.total, start_cost);
     seen_ = add(seen_, matrix);
     seen_seconds_ += options_.seconds;
+    ++seen_intervals_;
     // Half an interval of grace: rounding to milliseconds must not skip a look.
     if ((seen_seconds_ + options_.seconds / 2) * 1000 >= interval_.milliseconds()) {
       if (Status looked = look(step); !looked) return looked;
@@ -60,6 +61,7 @@ class Loop {
     const Traffic traffic(seen_);
     const double horizon = phase_.advance(traffic, seen_seconds_) + options_.slope * seen_seconds_;
     step.looked = true;
+    step.seen = seen_intervals_;
     if (traffic.total() > 0 && traffic.ranks() > 1) {
       auto mapping = compute_mapping(
           options_.algorithm, {place_.machine, place_.slots, traffic, place_.model, mapping_});
@@ -69,6 +71,7 @@ class Loop {
     interval_.step(step.remapped);
     seen_ = {};
     seen_seconds_ = 0;
+    seen_intervals_ = 0;
     return {};
   }
 
@@ -81,9 +84,10 @@ class Loop {
   }
 
   void decide(const Traffic& traffic, double horizon, Mapping mapping, ReplayStep& step) {
+    step.present = evaluate(place_.model, place_.slots, traffic, mapping_);
     step.candidate = evaluate(place_.model, place_.slots, traffic, mapping);
     DecisionInput input;
-    input.cost_now = cost_of(mapping_, traffic);
+    input.cost_now = step.present.total;
     input.interval = seen_seconds_;
     input.horizon = horizon;
     input.migration_seconds = migration_to(mapping);
@@ -116,6 +120,7 @@ class Loop {
   Ledger ledger_;
   CommMatrix seen_;
   double seen_seconds_ = 0;
+  int seen_intervals_ = 0;
   Mapping mapping_;
   Replay replay_;
 };

@@ -25,9 +25,12 @@ struct ReplayOptions {
 struct ReplayStep {
   int interval = 0;
   double bytes = 0;
-  Cost now;        // of this interval under the mapping in force
-  Cost candidate;  // of what was looked at under the algorithm's mapping; where `looked`
+  Cost now;  // of this interval under the mapping in force
   bool looked = false;
+  // Where `looked`: of all `seen` intervals since the last look together, under the mapping in
+  // force and under the algorithm's. Both 0 without traffic.
+  int seen = 0;
+  Cost present, candidate;
   bool remapped = false;
   int moved = 0;         // ranks that change their NUMA node after this interval
   double migration = 0;  // predicted seconds

@@ -91,12 +91,16 @@ SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus
   const auto n = static_cast<std::size_t>(ranks);
   // A rank gets whole cores as long as every rank can, so that no two share a core beside an idle
   // one.
-  for (int size = cpus_per_task; size >= 1; --size) {
+  for (int size = std::min(cpus_per_task, pus.count() / ranks); size >= 1; --size) {
     SlotSet slots = cut_slots(machine, pus, size, true);
     if (slots.size() < n) slots = cut_slots(machine, pus, size, false);
     if (slots.size() >= n) return slots;
   }
   return repeat(cut_slots(machine, pus, 1, false), n);
+}
+
+SlotSet shared_slots(const Machine& machine, const CpuSet& pus, int count, int cpus_per_task) {
+  return repeat(cut_slots(machine, pus, cpus_per_task, false), static_cast<std::size_t>(count));
 }
 
 namespace {

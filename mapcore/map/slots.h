@@ -45,4 +45,8 @@ SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whol
 // The slots for `ranks` ranks of cpus_per_task PUs on all of `pus`, as for one shared mask.
 SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus_per_task);
 
+// `count` slots of exactly cpus_per_task PUs, for ranks that share: each set of `pus` as often as
+// any other, give or take one. REQUIRES: 1 <= cpus_per_task <= pus.count().
+SlotSet shared_slots(const Machine& machine, const CpuSet& pus, int count, int cpus_per_task);
+
 }  // namespace ondeloc

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "mapcore/base/text.h"
+
 namespace ondeloc {
 namespace {
 
@@ -75,6 +77,9 @@ void read_extras(const Json& report, ReportInput& input) {
 }  // namespace
 
 Result<ReportInput> parse_report(std::string_view text, const std::string& name) {
+  if (is_json_too_deep(text))
+    return Error(fmt::format("'{}' is not a report of ondeloc: brackets nest deeper than {}", name,
+                             kMaxJsonDepth));
   const Json report = Json::parse(text, nullptr, false);
   const Json* cells = report.is_discarded() ? nullptr : find(report, "matrix");
   const Json* ranks = report.is_discarded() ? nullptr : find(report, "ranks");

@@ -169,18 +169,18 @@ Result<Rankfile> parse_rankfile(std::string_view text, std::string_view name) {
 
 Result<Rankfile> read_rankfile(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return Error::from_errno(fmt::format("rankfile '{}'", shorten(path)));
+  if (!fd.valid()) return Error::from_errno(fmt::format("rankfile '{}'", shorten_path(path)));
   std::string text;
   char block[65536];
   for (ssize_t got; (got = read(fd.get(), block, sizeof(block))) != 0;) {
-    if (got < 0) return Error::from_errno(fmt::format("rankfile '{}'", shorten(path)));
+    if (got < 0) return Error::from_errno(fmt::format("rankfile '{}'", shorten_path(path)));
     text.append(block, static_cast<std::size_t>(got));
     if (text.size() > kMaxRankfileBytes) {
-      return Error(
-          fmt::format("rankfile '{}': larger than {} MiB", shorten(path), kMaxRankfileBytes >> 20));
+      return Error(fmt::format("rankfile '{}': larger than {} MiB", shorten_path(path),
+                               kMaxRankfileBytes >> 20));
     }
   }
-  return parse_rankfile(text, shorten(path));
+  return parse_rankfile(text, shorten_path(path));
 }
 
 }  // namespace ondeloc

@@ -192,7 +192,7 @@ class NewFile {
 }  // namespace
 
 Status write_file(const std::string& path, std::string_view text) {
-  const std::string where = fmt::format("file '{}'", shorten(path));
+  const std::string where = fmt::format("file '{}'", shorten_path(path));
   NewFile file(path);
   if (!file.open()) return Error::from_errno(where);
   if (Status done = write_all(file.descriptor(), text); !done)

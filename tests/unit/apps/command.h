@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the built `ondeloc` and looks at what a user sees of it.
+// Runs the built programs and looks at what a user sees of them.
 #pragma once
 
 #include <fcntl.h>
@@ -23,10 +23,10 @@ struct Ran {
   }
 };
 
-// `file_limit`: as `ulimit -f`, in bytes; 0 = none.
-inline Ran run_command(const TempDir& dir, std::vector<std::string> arguments,
-                       rlim_t file_limit = 0) {
-  arguments.insert(arguments.begin(), ONDELOC_COMMAND);
+// `file_limit`: as `ulimit -f`, in bytes; 0 = none. `input`: standard input, empty = as it is.
+inline Ran run_program(const TempDir& dir, const char* program, std::vector<std::string> arguments,
+                       rlim_t file_limit = 0, const std::string& input = "") {
+  arguments.insert(arguments.begin(), program);
   const pid_t pid = fork();
   if (pid == 0) {
     std::vector<char*> words;
@@ -34,6 +34,7 @@ inline Ran run_command(const TempDir& dir, std::vector<std::string> arguments,
     words.push_back(nullptr);
     dup2(open(dir.file("stdout").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
     dup2(open(dir.file("stderr").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    if (!input.empty()) dup2(open(input.c_str(), O_RDONLY), STDIN_FILENO);
     const rlimit limit{file_limit, file_limit};
     if (file_limit != 0) setrlimit(RLIMIT_FSIZE, &limit);
     execv(words[0], words.data());
@@ -46,6 +47,11 @@ inline Ran run_command(const TempDir& dir, std::vector<std::string> arguments,
   ran.out = read_text(dir.file("stdout"));
   ran.err = read_text(dir.file("stderr"));
   return ran;
+}
+
+inline Ran run_command(const TempDir& dir, std::vector<std::string> arguments,
+                       rlim_t file_limit = 0, const std::string& input = "") {
+  return run_program(dir, ONDELOC_COMMAND, std::move(arguments), file_limit, input);
 }
 
 inline std::string npb_file(const std::string& app, const std::string& name) {

@@ -48,6 +48,36 @@ TEST_CASE("an output that is the input is refused, whatever it is called") {
   }
 }
 
+TEST_CASE("no input of a command is its output: topology, mapping and standard input neither") {
+  const TempDir dir;
+  const std::string profile = imported(dir), json = dir.file("prev.json"), csv = dir.file("m.csv"),
+                    xml = dir.file("node.xml"), svg = dir.file("pic.svg");
+  const std::string machine = "numa:2 core:2 pu:1";
+  write_text(csv, "src,dst,bytes\n0,1,10\n2,3,7\n");
+  REQUIRE(run_command(dir, {"map", "-t", machine, "-m", csv, "-f", "json", "-o", json}).status ==
+          0);
+  std::filesystem::copy_file(
+      std::string(ONDELOC_TEST_DATA) + "/topologies/32em64t-2n8c2t-pci-normalio.xml", xml);
+  std::filesystem::create_symlink(json, svg);
+  const std::vector<std::pair<std::string, std::vector<std::string>>> commands{
+      {xml, {"map", "-t", xml, "-m", csv, "-o", xml}},
+      {json, {"map", "-t", machine, "-m", csv, "-p", json, "-o", json}},
+      {csv, {"map", "-t", machine, "-m", "-", "-o", csv}},
+      {xml, {"profile", "map", profile, "-t", xml, "-o", xml}},
+      {json, {"profile", "map", profile, "-t", machine, "-p", json, "-o", json}},
+      {json, {"profile", "heatmap", profile, "-t", machine, "-m", json, "-o", svg}}};
+  for (const auto& [input, words] : commands) {
+    CAPTURE(words[0], words[1], input);
+    const std::string before = read_text(input);
+    const Ran ran = run_command(dir, words, 0, csv);
+    CHECK(ran.status == 1);
+    CHECK(ran.told() == 1);
+    CHECK(ran.err.find("is the input: write elsewhere") != std::string::npos);
+    CHECK(read_text(input) == before);
+  }
+  CHECK(run_command(dir, {"map", "-t", machine, "-m", "-", "-o", "/dev/null"}, 0, csv).status == 0);
+}
+
 TEST_CASE("a disk that fills up is one sentence, and the former output stays") {
   const TempDir dir;
   const std::string profile = imported(dir);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "mapcore/map/algorithm.h"
+#include "mapcore/map/slots.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
@@ -127,6 +128,25 @@ TEST_CASE("limits, order and oversubscription") {
   CHECK(c.pus("scbnh/order=s") == std::vector{0, 2, 6, 8});
   CHECK(!c.map("hcsbn/mppr=1:s").ok());
   CHECK(Case(kTwoSockets, 12).map("hcsbn/mppr=1:s/oversubscribe").ok());
+}
+
+TEST_CASE("caches that hold NUMA nodes stand above them") {
+  const Case c("package:2 l3:1 numa:2 core:2 pu:1", 8);
+  CHECK(c.pus("L3Nnch") == std::vector{0, 4, 2, 6, 1, 5, 3, 7});
+  CHECK(c.pus("NL3nch") == std::vector{0, 2, 4, 6, 1, 3, 5, 7});
+  const Case below("package:2 numa:1 l3:2 core:2 pu:1", 8);
+  CHECK(below.pus("L3Nnch") == std::vector{0, 2, 4, 6, 1, 3, 5, 7});
+}
+
+TEST_CASE("who shares follows the layout, and nobody shares a CPU while another idles") {
+  Case c("package:2 numa:1 core:2 pu:1", 6);
+  c.slots = shared_slots(c.machine, c.machine.allowed, 8, 1);
+  CHECK(c.pus("scbnh/oversubscribe") == std::vector{0, 2, 1, 3, 0, 2});
+  CHECK(!c.map("scbnh").ok());
+  Case limited("package:2 numa:1 core:2 pu:2", 10);
+  limited.slots = shared_slots(limited.machine, limited.machine.allowed, 16, 1);
+  CHECK(limited.pus("scbnh/mppr=1:c/oversubscribe") == std::vector{0, 4, 2, 6, 1, 5, 3, 7, 0, 4});
+  CHECK(limited.pus("cbnsh/mppr=1:s/oversubscribe").size() == 10);
 }
 
 TEST_CASE("bad layouts are told in one sentence") {

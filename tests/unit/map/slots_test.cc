@@ -51,6 +51,12 @@ TEST_CASE("more ranks than PUs: slots repeat evenly") {
   CHECK(lists(plan->slots) == Lists{"0", "1", "0", "1", "0"});
 }
 
+TEST_CASE("ranks that share keep the width that they asked for") {
+  const Machine machine = *load_machine("core:4 pu:1");
+  CHECK(lists(shared_slots(machine, machine.allowed, 3, 2)) == Lists{"0-1", "2-3", "0-1"});
+  CHECK(lists(shared_slots(machine, machine.allowed, 2, 3)) == Lists{"0-2", "0-2"});
+}
+
 TEST_CASE("overlapping masks stay a multiset") {
   const Machine machine = *load_machine("numa:2 core:4 pu:1");
   const std::vector<CpuSet> masks = {cpus("0-3"), cpus("4-7"), cpus("0-3"), cpus("4-7")};

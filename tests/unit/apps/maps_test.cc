@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user sees of map, evaluate, compare, replay and topology when the input is odd.
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+#include "tests/unit/apps/command.h"
+
+using namespace ondeloc;
+
+namespace {
+
+bool says(const Ran& ran, const std::string& words) {
+  return ran.err.find(words) != std::string::npos;
+}
+
+std::string two_ranks(const TempDir& dir) {
+  write_text(dir.file("two.mat"), "0 1\n1 0\n");
+  return dir.file("two.mat");
+}
+
+}  // namespace
+
+TEST_CASE("JSON of any depth is one sentence") {
+  const TempDir dir;
+  const std::string matrix = two_ranks(dir), deep = dir.file("deep.json");
+  constexpr std::size_t kDepth = 200000;
+  write_text(deep, R"({"a":)" + std::string(kDepth, '[') + std::string(kDepth, ']') +
+                       R"(,"matrix":[],"ranks":[]})");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"evaluate", "-t", "pu:2", "-m", matrix, "--mapping", deep},
+        {"map", "-t", "pu:2", "-m", matrix, "-p", deep},
+        {"profile", "info", deep}}) {
+    CAPTURE(words[0], words[1]);
+    const Ran ran = run_command(dir, words);
+    CHECK(ran.status == 1);
+    CHECK(ran.told() == 1);
+    CHECK(says(ran, "nest deeper than 64"));
+  }
+  write_text(deep, R"({"a":")" + std::string(kDepth, '[') +
+                       R"(","ranks":[{"rank":0,"pus":[0]},{"rank":1,"pus":[1]}]})");
+  CHECK(run_command(dir, {"map", "-t", "pu:2", "-m", matrix, "-p", deep}).status == 0);
+}
+
+TEST_CASE("numbers of cost model and replay are numbers, and the error says the unit") {
+  const TempDir dir;
+  const std::string matrix = two_ranks(dir);
+  write_text(dir.file("i.csv"), "interval,src,dst,bytes\n0,0,1,10\n");
+  const std::vector<std::string> map{"map", "-t", "pu:2", "-m", matrix};
+  const std::vector<std::string> replay{"replay", "-t", "pu:2", "-i", dir.file("i.csv")};
+  struct Number {
+    const std::vector<std::string>& command;
+    std::string option, value, unit;
+  };
+  for (const Number& number :
+       {Number{map, "--bandwidth", "nan", "bytes/s"}, Number{map, "--bandwidth", "0", "bytes/s"},
+        Number{map, "--bandwidth", "inf", "bytes/s"}, Number{map, "--bandwidth", "20GB", "bytes/s"},
+        Number{map, "--link-bandwidth", "nan", "bytes/s"},
+        Number{map, "--remote-distance", "nan", "from 10"},
+        Number{replay, "--seconds", "nan", "seconds"}, Number{replay, "--seconds", "0", "seconds"},
+        Number{replay, "--max-interval", "nan", "seconds"},
+        Number{replay, "--threshold", "nan", "from 0 to 1"},
+        Number{replay, "--slope", "nan", "from 1"}}) {
+    CAPTURE(number.option, number.value);
+    std::vector<std::string> words = number.command;
+    words.insert(words.end(), {number.option, number.value});
+    const Ran ran = run_command(dir, words);
+    CHECK(ran.status == 2);
+    CHECK(says(ran, number.option + ": '" + number.value + "' is not a number"));
+    CHECK(says(ran, number.unit));
+    CHECK(ran.err.size() < 200);
+  }
+}
+
+TEST_CASE(
+    "errors name the end of a long path, the unknown command, and standard input given twice") {
+  const TempDir dir;
+  const std::string folder = dir.file("a_project_with_a_long_name/and_a_folder_with_another");
+  std::filesystem::create_directories(folder);
+  const Ran missing =
+      run_command(dir, {"map", "-t", "pu:2", "-m", folder + "/second_of_two_matrices.csv"});
+  CHECK(missing.status == 1);
+  CHECK(says(missing, "and_a_folder_with_another/second_of_two_matrices.csv"));
+  const Ran bogus = run_command(dir, {"bogus", "-t", "pu:2"});
+  CHECK(bogus.status == 2);
+  CHECK(says(bogus, "'bogus' is not a command: use one of map,"));
+  const Ran inner = run_command(dir, {"profile", "bogus"});
+  CHECK(inner.status == 2);
+  CHECK(says(inner, "'bogus' is not a command: use one of import,"));
+  CHECK(says(run_command(dir, {}), "A subcommand is required"));
+  const std::string matrix = two_ranks(dir);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"evaluate", "-m", "-", "--mapping", "-"},
+        {"map", "-m", "-", "-p", "-"},
+        {"compare", "-m", "-", "-p", "-"},
+        {"replay", "-i", "-", "-p", "-"}}) {
+    CAPTURE(words[0]);
+    const Ran ran = run_command(dir, words, 0, matrix);
+    CHECK(ran.status == 1);
+    CHECK(says(ran, "standard input (-) can be read only once"));
+  }
+}
+
+namespace {
+
+using Json = nlohmann::json;
+
+Json json_of(const TempDir& dir, std::vector<std::string> words) {
+  words.insert(words.end(), {"-f", "json"});
+  const Ran ran = run_command(dir, words);
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  return Json::parse(ran.out);
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
+  return widest;
+}
+
+std::string ring(const TempDir& dir, int ranks) {
+  std::string text = "src,dst,bytes\n";
+  for (int i = 0; i < ranks; ++i)
+    text += std::to_string(i) + "," + std::to_string((i + 1) % ranks) + ",1000000\n";
+  write_text(dir.file("ring.csv"), text);
+  return dir.file("ring.csv");
+}
+
+}  // namespace
+
+TEST_CASE("replay compares costs of the same intervals") {
+  const TempDir dir;
+  std::string text = "interval,src,dst,bytes\n";
+  for (int i = 0; i < 12; ++i) {
+    for (const char* pair : {"0,2", "1,3"}) text += std::to_string(i) + "," + pair + ",1000\n";
+  }
+  write_text(dir.file("i.csv"), text);
+  const std::vector<std::string> words{"replay", "-t", "numa:2 core:2 pu:1", "-i",
+                                       dir.file("i.csv")};
+  const Json replay = json_of(dir, words);
+  bool several = false;
+  for (const Json& step : replay["intervals"]) {
+    if (!step["looked"].get<bool>()) continue;
+    const Json& look = step["look"];
+    several = several || look["intervals"] > 1;
+    CHECK(look["cost"].get<double>() ==
+          Approx(look["intervals"].get<int>() * step["cost"].get<double>()));
+    CHECK(look["candidate"].get<double>() < look["cost"].get<double>());
+  }
+  CHECK(several);
+  const Ran table = run_command(dir, words);
+  CHECK(table.out.find("their cost") != std::string::npos);
+  CHECK(widest_line(table.out) <= 80);
+}
+
+TEST_CASE("lama costs the same in map, compare and evaluate, binding included") {
+  const TempDir dir;
+  const std::string matrix = ring(dir, 4), machine = "package:2 numa:1 core:2 pu:2";
+  for (const std::string algorithm : {"lama:scbnh", "lama:hcsbn/bind=1s", "lama:scbnh/bind=1n"}) {
+    CAPTURE(algorithm);
+    const Json map = json_of(dir, {"map", "-t", machine, "-m", matrix, "-a", algorithm});
+    write_text(dir.file("m.json"), map.dump());
+    const Json compare = json_of(dir, {"compare", "-t", machine, "-m", matrix, "-a", algorithm});
+    const Json cost =
+        json_of(dir, {"evaluate", "-t", machine, "-m", matrix, "--mapping", dir.file("m.json")});
+    CHECK(compare[0]["total"] == map["cost"]["total"]);
+    CHECK(cost["cost"]["total"] == map["cost"]["total"]);
+  }
+}
+
+TEST_CASE("options that cannot be followed are told") {
+  const TempDir dir;
+  const std::string matrix = ring(dir, 4), machine = "numa:2 core:2 pu:1",
+                    json = dir.file("m.json"), rankfile = dir.file("ranks");
+  REQUIRE(run_command(dir, {"map", "-t", machine, "-m", matrix, "-f", "json", "-o", json}).status ==
+          0);
+  write_text(dir.file("two.csv"), "src,dst,bytes\n0,1,10\n");
+  write_text(rankfile, "rank 0=a slot=0\nrank 1=b slot=1\n");
+  write_text(dir.file("far"), "rank 0=a slot=0\nrank 1=a slot=1\nrank 5000=a slot=2\n");
+  const std::vector<std::string> map{"map", "-t", machine, "-m", matrix};
+  struct Wrong {
+    std::vector<std::string> words;
+    std::string told;
+  };
+  for (const auto& [words, told] :
+       {Wrong{{"map", "-t", machine, "-m", dir.file("two.csv"), "-n", "2", "-p", json},
+              "it places rank 3, there are 2 ranks (0 to 1)"},
+        Wrong{{"map", "-t", machine, "-m", matrix, "-p", json, "-c", "4", "--oversubscribe"},
+              "gives rank 0 1 CPU: leave the option out"},
+        Wrong{{"map", "-t", machine, "-m", matrix, "-c", "5", "--oversubscribe"},
+              "5 CPUs a rank, and there are 4 in all"},
+        Wrong{{"map", "-t", machine, "-m", matrix, "-c", "2", "-a", "lama:scbnh"}, "bind=2c"},
+        Wrong{{"compare", "-t", machine, "-m", matrix, "-c", "2", "-a", "lama:scbnh"}, "bind=2c"},
+        Wrong{{"evaluate", "-t", machine, "-m", dir.file("two.csv"), "--mapping", rankfile},
+              "nodes 'a' and 'b' (line 2), a mapping is of one node"},
+        Wrong{{"evaluate", "-t", machine, "-m", dir.file("two.csv"), "--mapping", dir.file("far")},
+              "line 3: rank 5000 is beyond"},
+        Wrong{{"topology", "-t", machine, "--cpuset", "2-100"},
+              "CPUs 4-100 are not among those of the topology, which are 0-3"}}) {
+    CAPTURE(told);
+    const Ran ran = run_command(dir, words);
+    CHECK(ran.status == 1);
+    CHECK(ran.told() == 1);
+    CAPTURE(ran.err);
+    CHECK(says(ran, told));
+  }
+  const Ran empty = run_command(dir, {"topology", "-t", machine, "--cpuset", ""});
+  CHECK(empty.status == 2);
+  CHECK(says(empty, "--cpuset: no CPU in it"));
+  const Json shared = json_of(dir, {"map", "-t", "core:4 pu:1", "-m", dir.file("two.csv"), "-n",
+                                    "3", "-c", "2", "--oversubscribe"});
+  for (const Json& rank : shared["ranks"]) CHECK(rank["pus"].size() == 2);
+}
+
+TEST_CASE("tables fit 80 columns, name their columns, and call a node without a number none") {
+  const TempDir dir;
+  const std::string machines = std::string(ONDELOC_TEST_DATA) + "/topologies/";
+  const Ran large = run_command(dir, {"topology", "-t", machines + "192em64t-24n8c2t.xml"});
+  REQUIRE(large.status == 0);
+  std::string squares = large.out.substr(large.out.find("distance"));
+  CHECK(widest_line(squares) <= 80);
+  CHECK(squares.find("NUMA node  0  1  2") != std::string::npos);
+}
