@@ -12,8 +12,10 @@
 namespace ondeloc {
 namespace {
 
-constexpr std::size_t kLongestPreload = 65536;
+constexpr std::size_t kLongest = 65536;
 constexpr const char* kPreload = "LD_PRELOAD";
+constexpr const char* kSanitizer = "ASAN_OPTIONS";
+constexpr std::string_view kSanitizerOption = "verify_asan_link_order";
 
 const char* transport_name(Transport transport) {
   switch (transport) {
@@ -27,12 +29,14 @@ const char* transport_name(Transport transport) {
   return "auto";
 }
 
+// Where nobody listens, events would be lost, and with them the word that a rank has left MPI.
 std::string step_words(const Step& step) {
+  const Transport transport = step.listening ? step.options.transport : Transport::kShm;
   return fmt::format(
       ONDELOC_ENV_STEP_VERSION
       " fd={} transport={} interval_ms={} local_ranks={} world_ranks={} job={} step={}",
-      step.segment.get(), transport_name(step.options.transport), step.options.interval_ms,
-      step.local_ranks, step.world_ranks, step.job_id, step.step_id);
+      step.segment.get(), transport_name(transport), step.options.interval_ms, step.local_ranks,
+      step.world_ranks, step.job_id, step.step_id);
 }
 
 Status set(spank_t spank, const char* name, const std::string& value, bool overwrite) {
@@ -55,11 +59,27 @@ bool holds(std::string_view list, std::string_view path) {
 Status set_preload(spank_t spank, const std::string& rank_lib) {
   if (rank_lib.find_first_of(" :") != std::string::npos)
     return Error(rank_lib + ": a path with a blank or a colon cannot be preloaded");
-  const auto found = job_env_whole(spank, kPreload, kLongestPreload);
+  const auto found = job_env_whole(spank, kPreload, kLongest);
   if (!found) return found.error();
   const std::string users = found->value_or("");
   if (holds(users, rank_lib)) return {};
   return set(spank, kPreload, users.empty() ? rank_lib : users + ":" + rank_lib, true);
+}
+
+// gcc's address sanitizer ends a program at its start that has a library in front of its runtime,
+// even one that replaces nothing of it. A value too long to keep is left alone.
+Status allow_sanitizer(spank_t spank) {
+  const auto found = job_env_whole(spank, kSanitizer, kLongest);
+  if (!found) return {};
+  const std::string users = found->value_or("");
+  if (users.find(kSanitizerOption) != users.npos) return {};
+  return set(spank, kSanitizer,
+             fmt::format("{}{}{}=0", users, users.empty() ? "" : ":", kSanitizerOption), true);
+}
+
+// Whoever only watches leaves the ranks where others bind them.
+bool moves(const Step& step) {
+  return step.bind || (step.options.mode == Mode::kOnline && step.options.decide != Decide::kNever);
 }
 
 }  // namespace
@@ -69,7 +89,9 @@ Status set_environment(spank_t spank, const Step& step) {
   if (step.watch) {
     if (Status good = set_preload(spank, step.rank_lib); !good) return good;
     if (Status good = set(spank, ONDELOC_ENV_STEP, step_words(step), true); !good) return good;
+    if (Status good = allow_sanitizer(spank); !good) return good;
   }
+  if (!moves(step)) return {};
   // Open MPI 4 binds by itself in MPI_Init when its mask is the whole node, PSM2 at first use.
   if (Status good = set(spank, "OMPI_MCA_hwloc_base_binding_policy", "none", false); !good)
     return good;
@@ -77,7 +99,7 @@ Status set_environment(spank_t spank, const Step& step) {
 }
 
 void drop_preload(spank_t spank, const Step& step) {
-  std::string list = job_env(spank, kPreload, kLongestPreload).value_or("");
+  std::string list = job_env(spank, kPreload, kLongest).value_or("");
   if (!list.ends_with(step.rank_lib)) return;
   list.resize(list.size() - step.rank_lib.size());
   if (list.empty()) {

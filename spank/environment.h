@@ -9,8 +9,10 @@
 
 namespace ondeloc {
 
-// ONDELOC_STEP, LD_PRELOAD (ours after the user's) and what keeps Open MPI and PSM2 from binding
-// the ranks themselves, unless the user has set it. A step that is only bound gets the last alone.
+// Where ranks are watched: ONDELOC_STEP, LD_PRELOAD (ours after the user's), and ASAN_OPTIONS so
+// that gcc's address sanitizer bears that. Where they are moved or bound: what keeps Open MPI and
+// PSM2 from binding them themselves, unless the user has set it.
+// REQUIRES: step.listening is decided.
 Status set_environment(spank_t spank, const Step& step);
 // In a task whose mount namespace hides the rank library: the loader would complain in every
 // process.

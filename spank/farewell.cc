@@ -51,6 +51,18 @@ void tell_early_end(const Step& step, int last_status) {
   }
 }
 
+// Where somebody ended the step with SIGKILL nobody waits for what it leaves.
+void tell_late_end(const Step& step, int last_status) {
+  if (WIFSIGNALED(last_status) && WTERMSIG(last_status) == SIGKILL) return;
+  if (step.options.mode == Mode::kProfile) {
+    tell_or_log(
+        "the recorder is not done a second after the last task: the profile may end early, its "
+        "complete blocks are usable");
+  } else if (!step.options.report.empty()) {
+    tell_or_log("the mapper is not done a second after the last task: the report may be missing");
+  }
+}
+
 }  // namespace
 
 void send_end(const Step& step) {
@@ -85,7 +97,11 @@ void tell_last_lines(const Step& step, int last_status) {
   const bool started = said.starts_with(kMapperStarted);
   if (started) said.remove_prefix(1);
   for (const std::string& line : clean_lines(said)) tell_or_log(line);
-  if (ended && started && !said.starts_with('\n')) tell_early_end(step, last_status);
+  if (!started || said.starts_with('\n')) return;
+  if (ended)
+    tell_early_end(step, last_status);
+  else
+    tell_late_end(step, last_status);
 }
 
 }  // namespace ondeloc

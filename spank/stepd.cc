@@ -3,6 +3,8 @@
 // ids: they map nothing, read no file of the user and start no process.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "pmix_hooks/listener.h"
 #include "spank/callbacks.h"
 #include "spank/environment.h"
@@ -31,15 +33,22 @@ Status check_files(const Step& s) {
   return check_trusted_file(s.rank_lib, R_OK);
 }
 
+// Under contain_spank (24.05) this is a clone with borrowed thread state, no place to register a
+// callback from.
+Status start_listener(const Step& s) {
+  if (getpid() != s.stepd_pid)
+    return Error("events: none, SlurmdParameters=contain_spank leaves no place to listen from");
+  const std::vector<std::string>& switches = s.site.test_switches;
+  if (std::find(switches.begin(), switches.end(), "no-events") != switches.end())
+    return Error("events: none, plugstack.conf has test-switch=no-events");
+  return listener_start(s.channel.write.get());
+}
+
 // Without events the segment alone carries everything, so their lack is no failure; it is told only
-// to a user who chose them. Under contain_spank (24.05) this is a clone with borrowed thread state,
-// no place to register a callback from.
+// to a user who chose them.
 void listen(Step& s) {
   if (!s.watch || s.options.transport == Transport::kShm) return;
-  Status good =
-      getpid() == s.stepd_pid
-          ? listener_start(s.channel.write.get())
-          : Error("events: none, SlurmdParameters=contain_spank leaves no place to listen from");
+  Status good = start_listener(s);
   s.listening = good.ok();
   if (good) return;
   s.no_events = good.error().message();
@@ -58,9 +67,11 @@ void stepd_user_init(spank_t spank) {
   Step& s = step();
   if (on(s)) {
     Status good = check_files(s);
-    if (good) good = set_environment(spank, s);
+    if (good) {
+      listen(s);
+      good = set_environment(spank, s);
+    }
     if (!good) fail_open(good.error().message());
-    listen(s);
   }
   tell_pending();
 }

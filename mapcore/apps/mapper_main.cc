@@ -81,11 +81,10 @@ int run_static(const Arguments& arguments) {
     fmt::print(stderr, "ondeloc-mapper: --bind needs --rank, --ranks and --pid\n");
     return kInternalError;
   }
-  if (Status bound = bind_static(request); !bound) {
-    fmt::print(stderr, "{}\n", bound.error().message());
-    return kUserError;
-  }
-  return 0;
+  const StaticOutcome outcome = bind_static(request);
+  if (outcome.fault == Fault::kNone) return 0;
+  fmt::print(stderr, "{}\n", outcome.sentence);
+  return outcome.fault == Fault::kUser ? kUserError : kInternalError;
 }
 
 // The step's signals are for the ranks: the mapper ends when they have ended. SIGXFSZ: a limit

@@ -35,12 +35,13 @@ std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& root)
   const std::size_t name_end = text->rfind(')');
   if (name_end == std::string::npos || name_end + 2 > text->size()) return std::nullopt;
   const auto fields = split(std::string_view(*text).substr(name_end + 2), ' ');
-  constexpr std::size_t kParent = 4 - 3, kStart = 22 - 3;
+  constexpr std::size_t kState = 0, kParent = 4 - 3, kStart = 22 - 3;
   if (fields.size() <= kStart) return std::nullopt;
   const auto parent = parse_unsigned(fields[kParent], INT32_MAX);
   const auto start = parse_unsigned(fields[kStart]);
   if (!parent || !start) return std::nullopt;
-  return ProcessStat{static_cast<pid_t>(*parent), *start};
+  return ProcessStat{static_cast<pid_t>(*parent), *start,
+                     fields[kState] == "Z" || fields[kState] == "X"};
 }
 
 namespace {

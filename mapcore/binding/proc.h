@@ -18,6 +18,7 @@ namespace ondeloc {
 struct ProcessStat {
   pid_t parent = 0;
   std::uint64_t start = 0;  // clock ticks after boot, field 22 of /proc/pid/stat
+  bool over = false;        // ended, its parent has not looked yet
 };
 
 std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& root = "");

@@ -41,8 +41,12 @@ CpuSet usable_cpus(const StaticRequest& request, const Machine& machine) {
   return usable;
 }
 
+std::string name_of(const StaticRequest& request) {
+  return fmt::format("rankfile '{}'", shorten(request.file));
+}
+
 Status check_ranks(const Rankfile& file, const StaticRequest& request) {
-  const std::string name = fmt::format("rankfile '{}'", shorten(request.file));
+  const std::string name = name_of(request);
   for (const auto& [rank, entry] : file.entries) {
     if (rank.value >= request.ranks) {
       return Error(
@@ -59,6 +63,28 @@ Status check_ranks(const Rankfile& file, const StaticRequest& request) {
   return {};
 }
 
+Result<Rankfile> read_checked(const StaticRequest& request) {
+  auto file = read_rankfile(request.file);
+  if (!file) return file;
+  if (Status good = check_ranks(*file, request); !good) return std::move(good).error();
+  return file;
+}
+
+Result<CpuSet> cpus_of_rank(const Rankfile& file, const StaticRequest& request,
+                            const Machine& machine) {
+  const std::string name = name_of(request);
+  const RankfileEntry& entry = file.entries.at(request.rank);
+  if (!is_on_node(entry, request.node, request.node_index)) {
+    const std::string host =
+        entry.node >= 0 ? fmt::format("+n{}", entry.node) : shorten(entry.host);
+    return Error(fmt::format("{}: line {}: rank {} is on host '{}', but Slurm started it on '{}'",
+                             name, entry.line, request.rank.value, host, request.node));
+  }
+  auto pus = resolve_slots(entry, machine, usable_cpus(request, machine), request.relative);
+  if (!pus) return std::move(pus).error().within(name);
+  return pus;
+}
+
 }  // namespace
 
 CpuSet cpus_of_bind_list(const std::string& type, const std::string& list) {
@@ -70,26 +96,18 @@ CpuSet cpus_of_bind_list(const std::string& type, const std::string& list) {
   return cpus;
 }
 
-Status bind_static(const StaticRequest& request) {
-  const std::string name = fmt::format("rankfile '{}'", shorten(request.file));
-  auto file = read_rankfile(request.file);
-  if (!file) return std::move(file).error();
-  if (Status good = check_ranks(*file, request); !good) return good;
+StaticOutcome bind_static(const StaticRequest& request) {
+  auto file = read_checked(request);
+  if (!file) return {Fault::kUser, file.error().message()};
   auto machine = load_machine(request.topology);
-  if (!machine) return std::move(machine).error();
-  const RankfileEntry& entry = file->entries.at(request.rank);
-  if (!is_on_node(entry, request.node, request.node_index)) {
-    const std::string host =
-        entry.node >= 0 ? fmt::format("+n{}", entry.node) : shorten(entry.host);
-    return Error(fmt::format("{}: line {}: rank {} is on host '{}', but Slurm started it on '{}'",
-                             name, entry.line, request.rank.value, host, request.node));
+  if (!machine) return {Fault::kInternal, machine.error().message()};
+  auto pus = cpus_of_rank(*file, request, *machine);
+  if (!pus) return {Fault::kUser, pus.error().message()};
+  if (Status bound = set_affinity(request.pid, *pus); !bound) {
+    return {Fault::kInternal,
+            fmt::format("{}: rank {}: CPUs {}: {}", name_of(request), request.rank.value,
+                        pus->to_list(), bound.error().message())};
   }
-  auto pus = resolve_slots(entry, *machine, usable_cpus(request, *machine), request.relative);
-  if (!pus) return std::move(pus).error().within(name);
-  Status bound = set_affinity(request.pid, *pus);
-  if (!bound)
-    return std::move(bound).error().within(
-        fmt::format("{}: rank {}: CPUs {}", name, request.rank.value, pus->to_list()));
   return {};
 }
 

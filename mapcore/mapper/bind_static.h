@@ -6,7 +6,6 @@
 
 #include "mapcore/base/cpu_set.h"
 #include "mapcore/base/ids.h"
-#include "mapcore/base/result.h"
 
 namespace ondeloc {
 
@@ -23,9 +22,16 @@ struct StaticRequest {
   std::string cpu_bind_list;  // SLURM_CPU_BIND_LIST
 };
 
-// The error is the user's: one sentence. The whole file is checked by every task, so that all tell
-// the same story: ranks that are missing, ranks the step does not have.
-Status bind_static(const StaticRequest& request);
+enum class Fault { kNone, kUser, kInternal };
+struct StaticOutcome {
+  Fault fault = Fault::kNone;
+  std::string sentence;  // of the fault, one line
+};
+
+// The user's fault is what stands in the rankfile, or that it cannot be read; a machine that cannot
+// be read or a mask that the kernel refuses is none. The whole file is checked by every task, so
+// that all tell the same story: ranks that are missing, ranks the step does not have.
+StaticOutcome bind_static(const StaticRequest& request);
 
 // The CPUs of all tasks of the step on this node from Slurm's list of masks ("0x3,0xc"); empty when
 // the type is not mask_cpu: or the list cannot be read.

@@ -2,7 +2,6 @@
 #include "mapcore/mapper/ranks.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,10 +11,6 @@
 
 namespace ondeloc {
 namespace {
-
-UniqueFd open_pidfd(pid_t pid) {
-  return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0U)));
-}
 
 // After a failure: whether it came of this, as /proc cannot be read then either.
 bool out_of_descriptors() {
@@ -28,19 +23,19 @@ bool is_mine(pid_t pid) {
   return uid && *uid == getuid();
 }
 
-// Holds the task by a pidfd first and then compares the start time: no pid can be recycled in
+// Holds the task first and then compares the start time: no pid can be recycled in
 // between.
 void take_task(RankState& state, const ondeloc_slot& slot) {
   state.ready = true;
   state.world = WorldRank(static_cast<int>(slot.world_rank));
   state.initial = CpuSet::from_words(std::span(slot.mask, slot.mask_words));
   state.task = slot.task_pid;
-  state.task_fd = open_pidfd(slot.task_pid);
+  state.task_hold = HeldProcess(slot.task_pid);
   const auto stat = read_process_stat(slot.task_pid);
   const bool same = stat && (slot.task_start == 0 || stat->start == slot.task_start);
-  if (slot.task_pid <= 1 || !state.task_fd.valid() || !same || !is_mine(slot.task_pid)) {
+  if (slot.task_pid <= 1 || !state.task_hold.valid() || !same || !is_mine(slot.task_pid)) {
     state.no_descriptor = out_of_descriptors();
-    state.task_fd.reset();
+    state.task_hold = {};
     state.ended = true;
   }
 }
@@ -49,16 +44,16 @@ void take_task(RankState& state, const ondeloc_slot& slot) {
 
 bool Ranks::claim(RankState& state, pid_t pid) {
   if (pid <= 1 || state.attached() || !state.ready) return false;
-  const bool held = pid == state.task && state.task_fd.valid();
-  UniqueFd fd = held ? UniqueFd() : open_pidfd(pid);
-  if (!(held || fd.valid()) || !is_mine(pid) || !descends_from(pid, state.task)) {
+  const bool held = pid == state.task && state.task_hold.valid();
+  HeldProcess hold = held ? HeldProcess() : HeldProcess(pid);
+  if (!(held || hold.valid()) || !is_mine(pid) || !descends_from(pid, state.task)) {
     state.no_descriptor = state.no_descriptor || out_of_descriptors();
-    state.refused = state.refused || held || fd.valid();
+    state.refused = state.refused || held || hold.valid();
     return false;
   }
   state.process = pid;
-  state.process_fd = held ? std::move(state.task_fd) : std::move(fd);
-  state.task_fd.reset();
+  state.process_hold = std::move(held ? state.task_hold : hold);
+  state.task_hold = {};
   return true;
 }
 
@@ -67,6 +62,7 @@ bool Ranks::refresh(const SegmentView& view) {
   for (int i = 0; i < count(); ++i) {
     RankState& state = at(LocalRank(i));
     if (state.closed) continue;
+    state.ended = state.ended || state.hold().seen_ended();
     const ondeloc_slot slot = view.slot(i);
     if (!state.ready && slot.task_state == ONDELOC_TASK_READY) {
       take_task(state, slot);
@@ -106,14 +102,14 @@ void Ranks::detach(const SegmentView& view, WorldRank world) {
 void Ranks::add_to_poll(std::vector<pollfd>& fds) const {
   for (const RankState& state : states_) {
     if (state.ended || !state.ready) continue;
-    fds.push_back({state.attached() ? state.process_fd.get() : state.task_fd.get(), POLLIN, 0});
+    fds.push_back({state.hold().fd(), POLLIN, 0});
   }
 }
 
 void Ranks::note_ended(const std::vector<pollfd>& fds) {
   for (RankState& state : states_) {
     if (state.ended || !state.ready) continue;
-    const int fd = state.attached() ? state.process_fd.get() : state.task_fd.get();
+    const int fd = state.hold().fd();
     const auto hit =
         std::find_if(fds.begin(), fds.end(), [&](const pollfd& entry) { return entry.fd == fd; });
     if (hit != fds.end() && hit->revents != 0) state.ended = true;

@@ -4,7 +4,7 @@
 // not.
 //
 // What slots and events say is a claim of some process of the user. It is believed only when /proc
-// shows the same uid and descent from the task, and the process is held by a pidfd from then on.
+// shows the same uid and descent from the task, and the process is held from then on.
 // Thread safety: for one thread.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 #include "mapcore/base/cpu_set.h"
 #include "mapcore/base/ids.h"
-#include "mapcore/base/unique_fd.h"
+#include "mapcore/mapper/held_process.h"
 #include "mapcore/segment/event_record.h"
 #include "mapcore/segment/segment_view.h"
 
@@ -24,10 +24,10 @@ namespace ondeloc {
 struct RankState {
   WorldRank world{-1};
   pid_t task = 0;
-  UniqueFd task_fd;            // pidfd
-  CpuSet initial;              // mask as Slurm set it
-  pid_t process = 0;           // the MPI process, 0 before it attaches
-  UniqueFd process_fd;         // pidfd
+  HeldProcess task_hold;
+  CpuSet initial;     // mask as Slurm set it
+  pid_t process = 0;  // the MPI process, 0 before it attaches
+  HeldProcess process_hold;
   pid_t gone = 0;              // attached and ended between two looks: for the report only
   bool refused = false;        // whoever attached is not a process of this task
   bool ready = false;          // the task part of the slot is there
@@ -40,6 +40,7 @@ struct RankState {
   bool attached() const { return process != 0; }
   bool done() const { return detached || ended; }
   bool movable() const { return attached() && !done(); }
+  const HeldProcess& hold() const { return attached() ? process_hold : task_hold; }
 };
 
 class Ranks {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <optional>
@@ -12,11 +13,11 @@
 #include "mapcore/mapper/channel.h"
 #include "mapcore/mapper/counters.h"
 #include "mapcore/mapper/event_pools.h"
+#include "mapcore/mapper/file_of_node.h"
 #include "mapcore/mapper/memory_counters.h"
 #include "mapcore/mapper/ranks.h"
 #include "mapcore/mapper/running_sums.h"
 #include "mapcore/profile/writer.h"
-#include "mapcore/report/report_json.h"
 #include "mapcore/segment/segment_view.h"
 
 namespace ondeloc {
@@ -74,7 +75,15 @@ class Recorder {
     header.realtime_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
     header.node = config_.node;
     header.origin = "recorded by ondeloc";
-    auto writer = ProfileWriter::create(profile_path(config_, segment), header);
+    const std::string path = file_of_node(config_.options.file, segment, config_.node);
+    auto writer = ProfileWriter::create(path, header);
+    if (!writer && writer.error().code() == EWOULDBLOCK) {
+      const std::string more = fmt::format(".{}.{}.{}", segment.job_id, segment.step_id, getpid());
+      lines_.push_back(fmt::format(
+          "another step writes profile '{}': this one is recorded with '{}' behind that name", path,
+          more));
+      writer = ProfileWriter::create(path + more, header);
+    }
     if (writer) {
       writer_ = *std::move(writer);
     } else {
@@ -230,14 +239,6 @@ class Recorder {
 };
 
 }  // namespace
-
-std::string profile_path(const MapperConfig& config, const ondeloc_header& header) {
-  const std::string& pattern = config.options.file;
-  std::string path = expand_pattern(pattern, header.job_id, header.step_id, config.node);
-  if (header.world_ranks > header.local_ranks && pattern.find("%N") == std::string::npos)
-    path += "." + config.node;
-  return path;
-}
 
 std::vector<std::string> run_recorder(const MapperConfig& config) {
   auto view = SegmentView::open(config.segment_fd);

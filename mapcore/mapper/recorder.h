@@ -10,15 +10,10 @@
 #include <vector>
 
 #include "mapcore/mapper/run.h"
-#include "mapcore/segment/layout.h"
 
 namespace ondeloc {
 
 // Returns the lines for the user. Blocks; for the main thread of a process of the step's user.
 std::vector<std::string> run_recorder(const MapperConfig& config);
-
-// options.file with %j %s %N replaced; a step on several nodes gets ".NODE" appended where the
-// pattern has no %N, so that nodes do not overwrite each other.
-std::string profile_path(const MapperConfig& config, const ondeloc_header& header);
 
 }  // namespace ondeloc

@@ -11,6 +11,7 @@
 
 #include "mapcore/mapper/channel.h"
 #include "mapcore/mapper/collect.h"
+#include "mapcore/mapper/file_of_node.h"
 #include "mapcore/mapper/interval.h"
 #include "mapcore/mapper/turn.h"
 #include "mapcore/report/report_json.h"
@@ -42,6 +43,7 @@ class Mapper {
         ranks_(view_.local_ranks()),
         counters_(view_.local_ranks()),
         told_(static_cast<std::size_t>(view_.local_ranks())),
+        sampled_(static_cast<std::size_t>(view_.local_ranks())),
         interval_(std::max(config.options.interval_ms, config.min_interval_ms),
                   std::max({config.options.max_interval_ms, config.options.interval_ms,
                             config.min_interval_ms}),
@@ -98,6 +100,7 @@ class Mapper {
     } else if (const auto* sample = std::get_if<ondeloc_record_sample>(&record)) {
       ++events_.sample;
       ++samples_;
+      note_sample(head.world_rank, sample->sequence, 1);
       sample_bytes_ += static_cast<double>(sample->local.bytes);
     } else if (const auto* row = std::get_if<RowRecord>(&record)) {
       ++events_.row;
@@ -105,6 +108,7 @@ class Mapper {
     } else if (const auto* detach = std::get_if<ondeloc_record_detach>(&record)) {
       ++events_.detach;
       const int local = view_.local_of_world(head.world_rank);
+      note_sample(head.world_rank, detach->samples, 0);
       if (local >= 0)
         told_[static_cast<std::size_t>(local)] = detach->local.messages + detach->off_node.messages;
       ranks_.detach(view_, world);
@@ -112,6 +116,22 @@ class Mapper {
       events_.dropped = end->dropped;
       over_ = true;
     }
+  }
+
+  // SAMPLEs are numbered from 1, and DETACH says how many were sent: what is missing was lost.
+  void note_sample(std::uint32_t world_rank, std::uint32_t sent, std::uint64_t came) {
+    const int local = view_.local_of_world(world_rank);
+    if (local < 0) return;
+    SampleCount& count = sampled_[static_cast<std::size_t>(local)];
+    count.sent = std::max<std::uint64_t>(count.sent, sent);
+    count.came += came;
+  }
+
+  std::uint64_t missing_samples() const {
+    std::uint64_t missing = 0;
+    for (const SampleCount& count : sampled_)
+      missing += count.sent - std::min(count.sent, count.came);
+    return missing;
   }
 
   // Only where it is needed: on a large node it takes longer than a step of a program without MPI.
@@ -208,6 +228,7 @@ class Mapper {
     await_detach_events();
     if (config_.read_rows) counters_.read_rows(view_);
     note_missing_counts();
+    events_.dropped = std::max(events_.dropped, missing_samples());
     report_.events = events_;
     report_.wall_ms = 1000 * seconds_between(started_, Clock::now());
     rusage usage{};
@@ -230,8 +251,7 @@ class Mapper {
   void write_report() {
     const Options& options = config_.options;
     if (options.report.empty()) return;
-    const std::string path =
-        expand_pattern(options.report, report_.job, report_.step, config_.node);
+    const std::string path = file_of_node(options.report, view_.header(), config_.node);
     if (Status written = write_file(path, to_json(report_)); !written) {
       lines_.push_back(std::move(written).error().within("no report").message());
     }
@@ -244,6 +264,10 @@ class Mapper {
   Ranks ranks_;
   Counters counters_;
   std::vector<std::uint64_t> told_;  // messages, by DETACH
+  struct SampleCount {
+    std::uint64_t sent = 0, came = 0;
+  };
+  std::vector<SampleCount> sampled_;
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;
   std::unique_ptr<Turn> turn_;

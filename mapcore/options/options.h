@@ -50,7 +50,7 @@ struct SiteOptions {
   std::string rank_lib;  // path of libondeloc_rank.so; default: from the install prefix
   std::string
       topology;  // for tests: hwloc XML file or synthetic string instead of the host; blanks as '+'
-  // For tests. "no-rows": the mapper reads no rows, only events. Unknown switches are errors.
+  // For tests: "no-rows", the mapper reads no rows; "no-events", nobody listens. Others are errors.
   std::vector<std::string> test_switches;
 };
 

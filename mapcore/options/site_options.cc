@@ -39,8 +39,8 @@ Status set_topology(SiteOptions& site, std::string_view value) {
 }
 
 Status add_switch(SiteOptions& site, std::string_view value) {
-  if (value != "no-rows")
-    return Error(fmt::format("'{}' is not known: use no-rows", shorten(value)));
+  if (value != "no-rows" && value != "no-events")
+    return Error(fmt::format("'{}' is not known: use no-rows or no-events", shorten(value)));
   site.test_switches.emplace_back(value);
   return {};
 }
@@ -54,8 +54,8 @@ constexpr auto kRows = std::to_array<SiteRow>({
      [](SiteOptions& s, std::string_view v) { return set_path(s.rank_lib, v); }},
     {"topology", "TEXT", "the machine",
      "for tests: hwloc XML file or synthetic string, '+' for blanks", set_topology},
-    {"test-switch", "no-rows", "none", "for tests: the mapper reads no rows, only events",
-     add_switch},
+    {"test-switch", "no-rows|no-events", "none",
+     "for tests: the mapper reads no rows, only events; or nobody listens to events", add_switch},
 });
 
 }  // namespace

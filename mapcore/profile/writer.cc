@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -37,15 +38,28 @@ bool is_pipe(int fd) {
   return fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode);
 }
 
+// Locked before it is emptied, so that what another recorder has written stays. Where the file
+// system has no locks it is as if there were nobody else.
+Status empty_alone(int fd, const std::string& path) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return Error(fmt::format("profile '{}' is being written by another recorder", path),
+                 EWOULDBLOCK);
+  if (ftruncate(fd, 0) == 0) return {};
+  return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
+}
+
 }  // namespace
 
 Result<ProfileWriter> ProfileWriter::create(const std::string& path,
                                             const profile_format::FileHeader& header) {
   // Without a reader a pipe is ENXIO; for other files O_NONBLOCK means nothing.
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644));
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
   if ((!fd.valid() && errno == ENXIO) || (fd.valid() && is_pipe(fd.get())))
     return Error(fmt::format("profile '{}' cannot be written: it is a pipe, not a file", path));
   if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
+  if (Status empty = empty_alone(fd.get(), path); !empty) return std::move(empty).error();
   ProfileWriter writer(std::move(fd), path, "ends early, its complete blocks are usable",
                        header.ranks);
   if (Status wrote = writer.write_all(encode(header)); !wrote) return std::move(wrote).error();

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever breaks, the job ends as it would without ondeloc, and nothing of ondeloc is left."""
+import contextlib
 import os
 import pathlib
 import re
@@ -101,6 +102,23 @@ class Faults(harness.Case):
         for pid in harness.pids_of("ondeloc-mapper"):
             os.kill(pid, signal.SIGKILL)
         self.assertEqual(self.assert_ends_well(running), EARLY_END)
+
+    def test_mapper_that_does_not_end(self):
+        """It waits for somebody to write a topology; a stop signal would end with the ranks, whose process group it is in."""
+        fifo = f"{self.dir}/topology"
+        os.mkfifo(fifo)
+        os.chmod(fifo, 0o644)
+        text = harness.PLUGSTACK.read_text(encoding="utf-8")
+        self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="utf-8")
+        harness.PLUGSTACK.write_text(re.sub(r"topology=\S+", f"topology={fifo}", text), encoding="utf-8")
+        late = "ondeloc: the mapper is not done a second after the last task: the report may be missing\n"
+        for report, told in (",report=r.json", late), ("", ""):
+            result = self.srun("-n4", WORK, "-m", "50", ondeloc=f"online{report}")
+            with contextlib.suppress(OSError):  # killed, where Slurm finds it
+                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+            self.assert_ran(result)
+            self.assertEqual(result.stderr, told)
+            self.assertEqual(harness.wait_until_none_left(), [])
 
     def test_mapper_that_cannot_be_executed(self):
         with Renamed(harness.MAPPER):

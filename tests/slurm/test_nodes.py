@@ -83,6 +83,11 @@ class Nodes(TwoNodes):
                     self.assert_exact("persistent", expected, distribution=distribution,
                                       transport=transport)
 
+    def test_a_report_of_each_node_where_the_name_says_none(self):
+        self.srun_on_two("persistent", distribution="block", ondeloc="online,decide=never,report=told")
+        self.assertEqual({node: self.report(f"told.{node}")["node"] for node in ("node0", "node1")},
+                         {"node0": "node0", "node1": "node1"})
+
     def test_fall_back_learns_the_local_ranks_from_pmix(self):
         """Without the segment there is no table of local ranks either."""
         wrapped = self.write("wrapped", f"#!/bin/sh\nexec {harness.APPS}/close_fds "

@@ -65,6 +65,19 @@ class Recorder(profiling.Profiling):
         self.assert_ran(result)
         self.assertIn("nothing is recorded", result.stderr)
 
+    def test_two_steps_on_one_file(self):
+        """Each has its profile whole, under two names."""
+        step = f"srun --quiet --overlap --overcommit -n{self.ranks} --ondeloc=profile:app.prof {harness.APPS}/partners -s 2"
+        result = self.run_user("salloc", "--quiet", "--overcommit", f"-n{self.ranks}", "sh", "-c", f"{step} & {step}; wait")
+        self.assert_ran(result)
+        names = sorted(path.name for path in pathlib.Path(self.dir).glob("app.prof*"))
+        self.assertEqual(len(names), 2, names)
+        self.assertRegex(names[1], r"^app\.prof\.\d+\.[01]\.\d+$")
+        self.assertEqual(result.stderr, "ondeloc: another step writes profile 'app.prof': this one is recorded with "
+                         f"'{names[1].removeprefix('app.prof')}' behind that name\n")
+        for name in names:
+            self.assert_whole(self.info(name))
+
     def test_file_size_limit(self):
         """Slurm gives the limits of who calls srun to the tasks alone; the recorder can have one from elsewhere."""
         with self.recording("-s", "3", "-p", "1000") as pids:

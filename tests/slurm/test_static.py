@@ -113,6 +113,16 @@ class Static(harness.Case):
         result = self.srun("-n2", "sleep", "300", ondeloc="static:roots.txt")
         self.assert_ended(result, "rankfile 'roots.txt': Permission denied")
 
+    def test_a_failure_that_is_not_the_users_ends_nothing(self):
+        """topology= is the site's. Told once, not by every task."""
+        text = harness.PLUGSTACK.read_text(encoding="ascii")
+        self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="ascii")
+        harness.PLUGSTACK.write_text(text.replace("topology=", "topology=no"), encoding="ascii")
+        result = self.bind(rankfile(0, 1, 0, 1), ranks=4, command=("hostname",))
+        self.assert_ran(result)
+        self.assertEqual(len(result.stdout.splitlines()), 4)
+        self.assertRegex(result.stderr, "^ondeloc: static: topology 'no[^\n]*; the job runs on without it\n$")
+
     def test_warn_runs_on(self):
         result = self.bind(rankfile(0, 7), ",on-error=warn", command=("hostname",))
         self.assert_ran(result)

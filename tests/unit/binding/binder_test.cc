@@ -108,6 +108,9 @@ TEST_CASE("hostile and missing /proc files") {
   root.file("/proc/7/stat", "7 (a) b) S) R 3 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1");
   CHECK(read_process_stat(7, root.path())->parent == 3);
   CHECK(read_process_stat(7, root.path())->start == 12345);
+  CHECK(!read_process_stat(7, root.path())->over);
+  root.file("/proc/6/stat", "6 (a R) Z 3 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1");
+  CHECK(read_process_stat(6, root.path())->over);
   root.file("/proc/8/stat", "8 (x");
   CHECK(!read_process_stat(8, root.path()));
   root.file("/proc/9/status", "Name:\tx\nUid:\tabc\n");

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,13 +15,16 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <thread>
 
+#include "mapcore/mapper/file_of_node.h"
 #include "mapcore/mapper/running_sums.h"
 #include "mapcore/profile/reader.h"
 #include "mapcore/segment/channel_writer.h"
 #include "mapcore/segment/header_check.h"
 #include "mapcore/segment/segment_create.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/mapper/forbid_call.h"
 
 using namespace ondeloc;
 
@@ -119,6 +123,10 @@ MapperConfig config_for(const Step& step, const std::string& file) {
   return config;
 }
 
+std::string path_of(const Step& step, const MapperConfig& config) {
+  return file_of_node(config.options.file, map_segment(step.segment.get()).header(), config.node);
+}
+
 std::string temporary_profile() {
   return (std::filesystem::temp_directory_path() / fmt::format("ondeloc-{}-%j.%s.%N", getpid()))
       .string();
@@ -135,7 +143,7 @@ TEST_CASE("every message of every rank is in the profile, with exact totals") {
     const auto lines = run_recorder(config);
     CAPTURE(lines.empty() ? "" : lines.front());
     REQUIRE(lines.size() == 1);  // verbose
-    path = profile_path(config, map_segment(step.segment.get()).header());
+    path = path_of(step, config);
   }
   CHECK(path.ends_with("-17.3.n1"));
   auto profile = ProfileReader::open(path);
@@ -169,7 +177,7 @@ TEST_CASE("world ranks that the tasks tell late are those of their messages") {
     const Step step(-1, 0, 150'000);
     const MapperConfig config = config_for(step, temporary_profile());
     CHECK(run_recorder(config).size() == 1);
-    path = profile_path(config, map_segment(step.segment.get()).header());
+    path = path_of(step, config);
   }
   auto profile = ProfileReader::open(path);
   REQUIRE(profile.ok());
@@ -189,11 +197,59 @@ TEST_CASE("what a killed rank had sent is recorded to its last message") {
     const Step step(1);
     const MapperConfig config = config_for(step, temporary_profile());
     CHECK(run_recorder(config).size() == 1);
-    path = profile_path(config, map_segment(step.segment.get()).header());
+    path = path_of(step, config);
   }
   auto profile = ProfileReader::open(path);
   REQUIRE(profile.ok());
   CHECK(profile->events() == (kRanks - 1) * kEvents + kEvents / 2 + 1);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a second recorder on one file takes another name and says so") {
+  const Step step;
+  const MapperConfig config = config_for(step, temporary_profile());
+  const std::string path = path_of(step, config);
+  const std::string other = fmt::format("{}.17.3.{}", path, getpid());
+  profile_format::FileHeader header;
+  header.ranks = 8;
+  auto first = ProfileWriter::create(path, header);
+  REQUIRE(first.ok());
+  REQUIRE(first->add({1, 4, 5, 6}).ok());
+  REQUIRE(first->flush().ok());
+  const auto lines = run_recorder(config);
+  REQUIRE(lines.size() == 2);  // verbose
+  CHECK(lines[0] == "another step writes profile '" + path + "': this one is recorded with '" +
+                        other.substr(path.size()) + "' behind that name");
+  REQUIRE(first->finish().ok());
+  const std::map<std::string, std::uint64_t> wanted = {{path, 1}, {other, kRanks * kEvents}};
+  for (const auto& [name, events] : wanted) {
+    auto profile = ProfileReader::open(name);
+    REQUIRE(profile.ok());
+    CHECK(profile->complete());
+    CHECK(profile->events() == events);
+    std::filesystem::remove(name);
+  }
+}
+
+TEST_CASE("a file system without locks is written as ever, and a finished profile replaced") {
+  const std::string path = temporary_profile();
+  profile_format::FileHeader header;
+  header.ranks = 8;
+  auto first = ProfileWriter::create(path, header);
+  REQUIRE(first.ok());
+  const auto again = ProfileWriter::create(path, header);
+  REQUIRE(!again.ok());
+  CHECK(again.error().code() == EWOULDBLOCK);
+  bool forbidden = false, written = false;
+  std::thread([&] {
+    forbidden = forbid_call(SYS_flock, ENOSYS);
+    written = ProfileWriter::create(path, header).ok();
+  }).join();
+  CHECK(forbidden);
+  CHECK(written);
+  REQUIRE(first->finish().ok());
+  CHECK(ProfileWriter::create(path, header).ok());
+  CHECK(std::filesystem::file_size(path) == 256);  // the header alone
   std::filesystem::remove(path);
 }
 
@@ -247,20 +303,4 @@ TEST_CASE("drops and totals are in the file before its end, each change once") {
   sums.write_last(*writer);
   CHECK(writer->octets() > octets);
   std::filesystem::remove(path);
-}
-
-TEST_CASE("a step on several nodes never writes two nodes into one file") {
-  MapperConfig config;
-  config.node = "n7";
-  ondeloc_header header{};
-  header.world_ranks = 8;
-  header.local_ranks = 4;
-  header.job_id = 5;
-  config.options = *parse_options("profile:a-%j");
-  CHECK(profile_path(config, header) == "a-5.n7");
-  config.options = *parse_options("profile:a-%j-%N.prof");
-  CHECK(profile_path(config, header) == "a-5-n7.prof");
-  header.local_ranks = 8;
-  config.options = *parse_options("profile:a");
-  CHECK(profile_path(config, header) == "a");
 }

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "mapcore/segment/event_record.h"
 #include "mapcore/segment/segment_create.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/mapper/forbid_call.h"
 
 using namespace ondeloc;
 
@@ -180,13 +182,21 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
   CHECK(remap["moved"].size() >= 2);
 }
 
-TEST_CASE("counts that a rank told at its end and that never came are noted") {
+TEST_CASE("what a rank sent, by its own account, and what never came is noted") {
   Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
   int channel[2];
   REQUIRE(pipe2(channel, O_NONBLOCK | O_CLOEXEC) == 0);
+  for (const std::uint32_t sequence : {1U, 4U}) {
+    ondeloc_record_sample sample{};
+    sample.head = {
+        ONDELOC_RECORD_MAGIC, ONDELOC_RECORD_VERSION, ONDELOC_RECORD_SAMPLE, sizeof(sample), 1, 7};
+    sample.sequence = sequence;
+    REQUIRE(write(channel[1], &sample, sizeof(sample)) == sizeof(sample));
+  }
   ondeloc_record_detach detach{};
   detach.head = {
       ONDELOC_RECORD_MAGIC, ONDELOC_RECORD_VERSION, ONDELOC_RECORD_DETACH, sizeof(detach), 1, 7};
+  detach.samples = 5;
   detach.local.messages = 1'000'000;
   REQUIRE(write(channel[1], &detach, sizeof(detach)) == sizeof(detach));
   std::thread other([&] {
@@ -201,6 +211,8 @@ TEST_CASE("counts that a rank told at its end and that never came are noted") {
   other.join();
   close(channel[0]);
   const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  CHECK(report["events"]["sample"] == 2);
+  CHECK(report["events"]["dropped"] == 3);  // two in between, one behind the last
   const std::string notes = report["notes"].dump();
   CHECK(notes.find("messages are missing in the matrix") != notes.npos);
 }
@@ -227,6 +239,30 @@ TEST_CASE("no file descriptor left for a rank is told, and is not a rank that en
   const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
   const std::string notes = report["notes"].dump();
   CHECK(notes.find("the limit of open files") != notes.npos);
+}
+
+TEST_CASE("without pidfd_open ranks are followed all the same, to their end") {
+  const std::string pattern = temporary_report();
+  for (const int error : {ENOSYS, EPERM}) {
+    Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+    bool forbidden = false;
+    std::thread mapper([&] {
+      forbidden = forbid_call(SYS_pidfd_open, error);
+      if (forbidden) (void)run_mapper(config_for(step, pattern));
+    });
+    const Rank rows = attach(step.segment.get());
+    const auto follows = [&] { return rows.header().tick >= 3; };  // it goes on, with ranks
+    for (int i = 0; i < 4000 && !follows(); ++i) usleep(5000);
+    CHECK(follows());
+    // Nothing but its end tells the mapper of that one.
+    kill(step.pids[1], SIGKILL);
+    *step.partner_bit = -1;
+    mapper.join();
+    REQUIRE(forbidden);
+    const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+    CHECK(report["notes"].dump().find("MPI_Init") == std::string::npos);
+    for (std::size_t i = 0; i < kRanks; ++i) CHECK(report["ranks"][i]["pid"] == step.pids[i]);
+  }
 }
 
 TEST_CASE("a rank that dies, and a slot that lies, end the mapper without a word") {

@@ -129,14 +129,14 @@ TEST_CASE("times") {
 TEST_CASE("plugstack.conf words") {
   auto site = parse_site_options({"default=online", "min-interval=1s", "libexec=/opt/o/libexec",
                                   "rank-lib=/opt/o/lib/r.so", "topology=numa:2+core:1+pu:1",
-                                  "test-switch=no-rows"});
+                                  "test-switch=no-rows", "test-switch=no-events"});
   REQUIRE(site.ok());
   CHECK(site->default_mode == Mode::kOnline);
   CHECK(site->min_interval_ms == 1000);
   CHECK(site->libexec == "/opt/o/libexec");
   CHECK(site->rank_lib == "/opt/o/lib/r.so");
   CHECK(site->topology == "numa:2 core:1 pu:1");
-  CHECK(site->test_switches == std::vector<std::string>{"no-rows"});
+  CHECK(site->test_switches == std::vector<std::string>{"no-rows", "no-events"});
   CHECK(parse_site_options({})->default_mode == Mode::kOff);
   for (const char* wrong : {"default=on", "libexec=opt", "speed=1", "default",
                             "default=", "min-interval=0", "test-switch=x"}) {
