@@ -17,6 +17,7 @@
 #include "pmix_hooks/rank/pml_hooks.h"
 #include "pmix_hooks/rank/rank_segment.h"
 #include "pmix_hooks/rank/reporter.h"
+#include "pmix_hooks/rank/text.h"
 
 namespace ondeloc {
 namespace {
@@ -39,7 +40,9 @@ struct Self {
   Way way;
 };
 constinit Self self{};
-std::atomic<bool> tried{false}, attached{false};
+enum class Opening { kNotYet, kNow, kDone };
+std::atomic<bool> prepared{false}, tried{false}, attached{false};
+std::atomic<Opening> opening{Opening::kNotYet};
 std::atomic<std::uint32_t> notes{0};
 
 void* zeroed(std::size_t bytes) {
@@ -50,7 +53,7 @@ void* zeroed(std::size_t bytes) {
 // Of the task, where the rank in MPI_COMM_WORLD is not (yet) to be trusted.
 int task_local_id() {
   const char* text = getenv("SLURM_LOCALID");
-  const int id = text == nullptr ? -1 : atoi(text);
+  const int id = text == nullptr ? -1 : static_cast<int>(leading_number(text));
   return id >= 0 && static_cast<std::uint32_t>(id) < self.step.local_ranks ? id : -1;
 }
 
@@ -64,7 +67,8 @@ bool leave_alone(std::uint32_t why) {
 bool of_this_step() {
   if (self.launch == Launch::kPmix) return true;
   const char* procid = getenv("SLURM_PROCID");
-  return self.launch == Launch::kOther && procid != nullptr && atoi(procid) == self.world_rank;
+  return self.launch == Launch::kOther && procid != nullptr &&
+         static_cast<int>(leading_number(procid)) == self.world_rank;
 }
 
 bool recognise_mpi() {
@@ -159,7 +163,7 @@ bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   const bool multiple = self.thread_level == open_mpi::kThreadMultiple;
   if (multiple) add_note(ONDELOC_NOTE_THREAD_MULTIPLE);
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
-  if (!peers_start(self.calls, table, multiple)) return false;
+  if (!peers_start(self.calls, table)) return false;
   type_sizes_start(self.calls);
   self.way = choose_way();
   persistent_setup(multiple, self.way);
@@ -209,9 +213,21 @@ Launch launched_by() {
   return std::strcmp(nspace, expected) == 0 ? Launch::kPmix : Launch::kForeignPmix;
 }
 
+// Opens it at the first call. False also while another thread is at it: that one will note what is
+// in `notes` by then.
+bool segment_is_open() {
+  Opening before = Opening::kNotYet;
+  if (opening.compare_exchange_strong(before, Opening::kNow)) {
+    if (self.in_step) self.segment.open(self.step);
+    opening.store(Opening::kDone);
+    return self.segment.valid();
+  }
+  return before == Opening::kDone && self.segment.valid();
+}
+
 void join() {
   if (!self.in_step) return;
-  self.segment.open(self.step);
+  segment_is_open();
   if (!recognise_mpi()) return add_note(ONDELOC_NOTE_UNKNOWN_MPI);
   if (!check_world()) return;
   if (!choose_transport()) return;
@@ -231,14 +247,14 @@ void join() {
 }  // namespace
 
 void add_note(std::uint32_t bits) {
-  notes.fetch_or(bits, std::memory_order_relaxed);
-  if (!self.segment.valid()) return;
+  notes.fetch_or(bits);
+  if (!segment_is_open()) return;
   const int local = self.local_rank >= 0 ? self.local_rank : task_local_id();
-  if (local >= 0) self.segment.note(local, bits);
+  if (local >= 0) self.segment.note(local, notes.load());
 }
 
 void prepare() {
-  if (tried.load()) return;
+  if (prepared.exchange(true)) return;
   self.local_rank = -1;
   self.in_step = parse_step_env(getenv(ONDELOC_ENV_STEP), self.step);
   self.launch = launched_by();

@@ -132,6 +132,7 @@ int noted(std::uint32_t bits, std::atomic<void*>& cache, const char* name, Argum
 #define ONDELOC_SESSION(NAME)                                           \
   ONDELOC_EXPORT NAME(void* a, void* b, void* c) {                      \
     static std::atomic<void*> next{nullptr};                            \
+    ondeloc::prepare();                                                 \
     return ondeloc::noted(ONDELOC_NOTE_SESSIONS, next, #NAME, a, b, c); \
   }
 

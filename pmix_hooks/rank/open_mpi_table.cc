@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/open_mpi_table.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 
@@ -45,7 +44,7 @@ int open_mpi_series(const MpiCalls& calls, char* name) {
   if (std::strncmp(version, open_mpi::kVersionPrefix, sizeof(open_mpi::kVersionPrefix) - 1) != 0)
     return 0;
   short_name(version, name);
-  return std::atoi(version + sizeof(open_mpi::kVersionPrefix) - 1);
+  return static_cast<int>(leading_number(version + sizeof(open_mpi::kVersionPrefix) - 1));
 }
 
 bool find_pml_table(int series, PmlTable& table) {

@@ -9,21 +9,19 @@
 
 namespace ondeloc {
 
-constinit Peers no_peers{{nullptr}, 0, 0, 0};
+constinit Peers no_peers{{nullptr}, 0, 0, nullptr};
 
 namespace {
-
-constexpr int kSpares = 64;
 
 struct State {
   MpiCalls calls;
   LocalTable table;
   open_mpi::Handle world_group;
-  bool multiple;
 };
 constinit State state{};
 PointerMap by_comm;
-std::atomic<Peers*> spares[kSpares];
+// A list. Taken whole, so that nothing that others put back meanwhile can be mistaken.
+std::atomic<Peers*> spares{nullptr};
 
 int peer_count(void* comm) {
   int inter = 0, size = 0;
@@ -32,24 +30,29 @@ int peer_count(void* comm) {
   return ask(comm, &size) == open_mpi::kSuccess && size > 0 ? size : 0;
 }
 
-Peers* take_spare(std::uint32_t size) {
-  for (std::atomic<Peers*>& spare : spares) {
-    Peers* peers = spare.load(std::memory_order_relaxed);
-    if (peers == nullptr || (peers = spare.exchange(nullptr)) == nullptr) continue;
-    if (peers->capacity >= size) return peers;
-    Peers* none = nullptr;
-    // Too small: back to where it was. If somebody filled the place meanwhile, it is lost.
-    spare.compare_exchange_strong(none, peers);
+void keep_spares(Peers* list) {
+  Peers* none = nullptr;
+  if (list == nullptr || spares.compare_exchange_strong(none, list)) return;
+  Peers* end = list;
+  while (end->next != nullptr) end = end->next;
+  end->next = none;
+  while (!spares.compare_exchange_weak(end->next, list)) {
   }
-  return nullptr;
 }
 
 void keep_spare(Peers* peers) {
-  for (std::atomic<Peers*>& spare : spares) {
-    Peers* none = nullptr;
-    if (spare.compare_exchange_strong(none, peers)) return;
-  }
-  if (!state.multiple) munmap(peers, peers->mapped_bytes);
+  peers->next = nullptr;
+  keep_spares(peers);
+}
+
+Peers* take_spare(std::uint32_t size) {
+  Peers* list = spares.exchange(nullptr);
+  Peers** link = &list;
+  while (*link != nullptr && (*link)->capacity < size) link = &(*link)->next;
+  Peers* found = *link;
+  if (found != nullptr) *link = found->next;
+  keep_spares(list);
+  return found;
 }
 
 Peers* new_peers(std::uint32_t size) {
@@ -59,7 +62,6 @@ Peers* new_peers(std::uint32_t size) {
   if (memory == MAP_FAILED) return nullptr;
   auto* peers = static_cast<Peers*>(memory);
   peers->capacity = static_cast<std::uint32_t>((bytes - sizeof(Peers)) / sizeof(std::uint64_t));
-  peers->mapped_bytes = bytes;
   return peers;
 }
 
@@ -84,10 +86,9 @@ std::uint32_t cell_of_world(int world) {
 
 }  // namespace
 
-bool peers_start(const MpiCalls& calls, const LocalTable& table, bool multiple) {
+bool peers_start(const MpiCalls& calls, const LocalTable& table) {
   state.calls = calls;
   state.table = table;
-  state.multiple = multiple;
   return calls.comm_group(calls.comm_world, &state.world_group) == open_mpi::kSuccess;
 }
 

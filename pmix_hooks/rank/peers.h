@@ -4,9 +4,10 @@
 // half (0 = not yet translated) and the world rank in the high half, which only recording reads.
 //
 // Life: a Peers belongs to a communicator from its first message until the PML is told to drop
-// it. Its memory is then kept for the next communicator and not given back while other threads may
-// send: a thread may still hold the pointer of the last communicator and compares `comm`, which
-// identifies the owner, before it believes anything else.
+// it. Its memory is then kept for the next communicator and never given back, so that a pointer to
+// it is good for ever: counting.last may still name it, and `comm`, which identifies the owner, is
+// compared before anything else is believed. So there are as many as communicators were alive at
+// once.
 // Thread safety: any thread that MPI allows to send. Errors: an empty Peers (size 0), so that the
 // message is not counted.
 #pragma once
@@ -22,7 +23,7 @@ struct Peers {
   std::atomic<void*> comm;
   std::uint32_t size;
   std::uint32_t capacity;
-  std::uint64_t mapped_bytes;
+  Peers* next;  // spare
 
   std::atomic<std::uint64_t>& place(std::uint32_t peer) {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1)[peer];
@@ -40,8 +41,8 @@ struct LocalTable {
 // Of no communicator. NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit
 extern Peers no_peers;
 
-// REQUIRES: before the first message. `multiple`: threads may send at the same time.
-bool peers_start(const MpiCalls& calls, const LocalTable& table, bool multiple);
+// REQUIRES: before the first message.
+bool peers_start(const MpiCalls& calls, const LocalTable& table);
 void peers_stop();  // REQUIRES: MPI is still usable
 
 Peers* peers_of(void* comm);

@@ -71,7 +71,7 @@ bool read_identity() {
   if (nspace == nullptr || rank == nullptr || *rank < '0' || *rank > '9') return false;
   if (std::strlen(nspace) >= sizeof(self.nspace)) return false;
   copy_text(self.nspace, nspace);
-  self.rank = static_cast<pmix_rank_t>(strtoul(rank, nullptr, 10));
+  self.rank = leading_number(rank);
   return true;
 }
 
@@ -79,9 +79,9 @@ bool read_identity() {
 std::uint32_t parse_ranks(const char* text, std::uint32_t* ranks, std::uint32_t max) {
   std::uint32_t count = 0;
   while (*text >= '0' && *text <= '9') {
-    char* end = nullptr;
-    const unsigned long rank = strtoul(text, &end, 10);
-    if (count < max) ranks[count] = static_cast<std::uint32_t>(rank);
+    const char* end = nullptr;
+    const std::uint32_t rank = leading_number(text, &end);
+    if (count < max) ranks[count] = rank;
     ++count;
     text = *end == ',' ? end + 1 : end;
   }

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,10 +43,10 @@ bool read_text(const char* path, char* text, std::size_t size) {
 
 bool list_meets(const char* list, const Mask& mask) {
   while (*list >= '0' && *list <= '9') {
-    char* end = nullptr;
-    const long first = strtol(list, &end, 10);
-    const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-    for (long cpu = first; cpu <= last && cpu < kMaxCpu; ++cpu)
+    const char* end = nullptr;
+    const std::uint32_t first = leading_number(list, &end);
+    const std::uint32_t last = *end == '-' ? leading_number(end + 1, &end) : first;
+    for (std::uint32_t cpu = first; cpu <= last && cpu < kMaxCpu; ++cpu)
       if (mask.test(static_cast<int>(cpu))) return true;
     list = *end == ',' ? end + 1 : end;
   }
@@ -98,12 +97,13 @@ std::uint32_t thread_count() {
   if (!read_text("/proc/self/stat", text, sizeof(text))) return 0;
   const char* at = std::strrchr(text, ')');  // then fields 3, 4, ...; threads is field 20
   for (int field = 2; at != nullptr && field < 20; ++field) at = std::strchr(at + 1, ' ');
-  return at == nullptr ? 0 : static_cast<std::uint32_t>(strtoul(at + 1, nullptr, 10));
+  return at == nullptr ? 0 : leading_number(at + 1);
 }
 
+// The system call: the C library has a function for it since 2.29 only.
 void current_place(std::int32_t& cpu, std::int32_t& node) {
   unsigned here = 0, there = 0;
-  const bool known = getcpu(&here, &there) == 0;
+  const bool known = syscall(SYS_getcpu, &here, &there, nullptr) == 0;
   cpu = known ? static_cast<std::int32_t>(here) : -1;
   node = known ? static_cast<std::int32_t>(there) : -1;
 }

@@ -11,6 +11,22 @@
 #include "pmix_hooks/open_mpi_facts.h"
 #include "pmix_hooks/rank/text.h"
 
+// Containers bring C libraries of their own, and one that lacks a version that is asked for ends
+// every program. Until 2.34 these four were in libdl.so.2, under versions that libc.so.6 still has;
+// weak, since a program without libdl.so.2 is then one without MPI.
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dlclose
+#pragma weak dladdr1
+#if __GLIBC_PREREQ(2, 34) && defined(__x86_64__)
+__asm__(".symver dlopen,dlopen@GLIBC_2.2.5\n.symver dlsym,dlsym@GLIBC_2.2.5");
+__asm__(".symver dlclose,dlclose@GLIBC_2.2.5\n.symver dladdr1,dladdr1@GLIBC_2.3.3");
+#elif __GLIBC_PREREQ(2, 34) && \
+    (defined(__aarch64__) || (defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)))
+__asm__(".symver dlopen,dlopen@GLIBC_2.17\n.symver dlsym,dlsym@GLIBC_2.17");
+__asm__(".symver dlclose,dlclose@GLIBC_2.17\n.symver dladdr1,dladdr1@GLIBC_2.17");
+#endif
+
 namespace ondeloc {
 namespace {
 
@@ -80,6 +96,7 @@ int look_for_code(dl_phdr_info* object, std::size_t, void* data) {
 }  // namespace
 
 void* next_symbol(const char* name) {
+  if (dlsym == nullptr) return nullptr;
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
   return mpi_symbol(name);
 }
@@ -112,7 +129,9 @@ bool is_code(const void* address) {
 unsigned long symbol_size(const void* address) {
   Dl_info info;
   ElfW(Sym)* symbol = nullptr;
-  if (dladdr1(address, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) == 0) return 0;
+  if (dladdr1 == nullptr ||
+      dladdr1(address, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) == 0)
+    return 0;
   if (symbol == nullptr || info.dli_saddr != address) return 0;
   return symbol->st_size;
 }

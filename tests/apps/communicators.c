@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Messages on communicators that come and go: dup, split in several orders and sizes, Cartesian
  * with reorder, inter-communicators; freed and made again many times, so that addresses come back
- * with other ranks behind them. communicators [ROUNDS [intra]]; intra: no inter-communicators. */
+ * with other ranks behind them; and at last more than a hundred alive at once.
+ * communicators [ROUNDS [intra]]; intra: no inter-communicators. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,20 @@ static void between(int round) {
   MPI_Comm_free(&half);
 }
 
+/* All alive at once, freed in another order each time: once the last one that was used goes last.
+ */
+static void crowd(int round) {
+  enum { kMany = 120 };
+  static const int steps[3] = {1, 7, 119};
+  MPI_Comm part, comms[kMany];
+  MPI_Comm_split(MPI_COMM_WORLD, 0, (rank * 5 + round) % size, &part);
+  for (int i = 0; i < kMany; ++i) MPI_Comm_dup(i % 2 ? part : MPI_COMM_WORLD, &comms[i]);
+  for (int i = 0; i < kMany; ++i) talk(comms[i], 60 + round);
+  for (int i = 0; i < kMany; ++i) MPI_Comm_free(&comms[i * steps[round] % kMany]);
+  talk(part, 70 + round);
+  MPI_Comm_free(&part);
+}
+
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 40;
   const int inter = argc < 3 || strcmp(argv[2], "intra") != 0;
@@ -87,6 +102,7 @@ int main(int argc, char** argv) {
     cart(round);
     if (size > 1 && inter) between(round);
   }
+  for (int round = 0; round < 3; ++round) crowd(round);
   send_one_more();
   MPI_Group_free(&world);
   counts_end();

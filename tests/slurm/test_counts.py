@@ -26,6 +26,10 @@ class Counts(counting.Counting):
     def test_send_modes(self):
         self.assert_exact("send_modes")
 
+    def test_under_the_address_sanitizer(self):
+        """Open MPI leaks at its end."""
+        self.assert_exact("send_modes_asan", env={"ASAN_OPTIONS": "detect_leaks=0"})
+
     def test_communicators(self):
         self.assert_exact("communicators", "20", makes_communicators=True)
 

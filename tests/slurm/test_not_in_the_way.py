@@ -76,6 +76,27 @@ class NotInTheWay(comparing.Comparing):
         self.assertIn("HFI_NO_CPUAFFINITY=0", lines)
         self.assertIn("OMPI_MCA_hwloc_base_binding_policy=core", lines)
 
+    def test_what_each_mode_sets(self):
+        """Who only watches does not keep Open MPI and PSM2 from binding the ranks."""
+        self.write("ranks.txt", "rank 0=localhost slot=0\n")
+        watching = {"ONDELOC_STEP", "LD_PRELOAD", "ASAN_OPTIONS"}
+        binding = {"OMPI_MCA_hwloc_base_binding_policy", "HFI_NO_CPUAFFINITY"}
+        for option, wanted in (("off", set()), ("profile:app.prof", watching), ("online,decide=never", watching),
+                               ("online", watching | binding), ("online,decide=always", watching | binding),
+                               ("static:ranks.txt", binding), ("static:ranks.txt,report=r.json", watching | binding)):
+            with self.subTest(option):
+                result = self.srun("-n1", "env", ondeloc=option)
+                self.assert_ran(result)
+                names = {line.split("=")[0] for line in result.stdout.splitlines()}
+                self.assertEqual(names & (watching | binding), wanted)
+
+    def test_options_of_the_address_sanitizer_are_kept(self):
+        for users, wanted in ((None, "verify_asan_link_order=0"), ("detect_leaks=0", "detect_leaks=0:verify_asan_link_order=0"),
+                              ("verify_asan_link_order=1", "verify_asan_link_order=1")):
+            result = self.srun("-n1", "env", ondeloc="online", env=users and {"ASAN_OPTIONS": users})
+            self.assertIn(f"ASAN_OPTIONS={wanted}", result.stdout.splitlines())
+        self.assertNotIn("ASAN_OPTIONS", self.srun("-n1", "env", ondeloc="off").stdout)
+
     def test_a_preload_too_long_to_keep_is_left_alone(self):
         """Byte by byte what the user has set, and ondeloc is off, in one sentence."""
         libm = "/usr/lib/x86_64-linux-gnu/libm.so.6"

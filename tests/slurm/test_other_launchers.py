@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI programs that another than mpi/pmix has started: mpirun inside a step, and steps without PMIx."""
+"""MPI programs that another than mpi/pmix has started, mpirun inside a step, and steps without PMIx; and those that do not
+call MPI_Init."""
 import pathlib
 
 import comparing
@@ -24,7 +25,7 @@ print("task", os.environ["SLURM_PROCID"], "rank", world.rank, "of", world.size, 
 open(name, "wb").write(b"\\0".join(b"=".join(pair) for pair in os.environb.items()))
 raise SystemExit(5 if os.environ["SLURM_PROCID"] == "1" else 0)
 """
-OURS = {b"ONDELOC_STEP", b"LD_PRELOAD", b"OMPI_MCA_hwloc_base_binding_policy", b"HFI_NO_CPUAFFINITY", b"SEEN"}
+OURS = {b"ONDELOC_STEP", b"LD_PRELOAD", b"ASAN_OPTIONS", b"OMPI_MCA_hwloc_base_binding_policy", b"HFI_NO_CPUAFFINITY", b"SEEN"}
 
 
 class Mpirun(comparing.Comparing):
@@ -53,6 +54,14 @@ class Mpirun(comparing.Comparing):
         self.assertEqual((report["matrix"], report["off_node"]), ([], []))
         self.assertEqual([rank["pid"] for rank in report["ranks"]], [0] * ranks)
         self.assertEqual(report["events"], {"attach": 0, "sample": 0, "row": 0, "detach": 0, "dropped": 0})
+
+
+class Sessions(comparing.Comparing):
+    def test_a_program_of_sessions_alone_is_noted(self):
+        self.assert_same("-n2", f"{harness.APPS}/sessions", ondeloc="online,report=r.json")
+        notes = self.report("r.json")["notes"]
+        self.assertIn("ranks all: MPI Sessions are used: their traffic is not counted", notes)
+        self.assertIn(NOBODY, notes)
 
 
 class WithoutPmix(comparing.Comparing):

@@ -5,6 +5,16 @@ import pathlib
 import counting
 import harness
 
+LIVE_ON = """import pathlib, sys, time
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+MPI.Finalize()
+end = time.monotonic() + 20
+while not pathlib.Path(sys.argv[1]).exists() and time.monotonic() < end:
+    time.sleep(0.02)
+print("there is a report" if pathlib.Path(sys.argv[1]).exists() else "there is none")
+"""
+
 
 class Transport(counting.Counting):
     def assert_by_pmix(self, report):
@@ -61,16 +71,45 @@ class Transport(counting.Counting):
         self.assertEqual(counting.of_report(self.report("r.json")), self.said())
 
 
-class Samples(counting.Counting):
-    """The mapper reads no rows: what it knows while the step runs, it knows by SAMPLE."""
+class Switched(counting.Counting):
+    switch = ""
 
     def setUp(self):
         super().setUp()
         text = harness.PLUGSTACK.read_text(encoding="ascii")
         self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="ascii")
-        lines = [line + " test-switch=no-rows" if line.startswith("optional") else line
+        lines = [f"{line} test-switch={self.switch}" if line.startswith("optional") else line
                  for line in text.splitlines()]
         harness.PLUGSTACK.write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+class NoListener(Switched):
+    """As where PMIx refuses the handler, and under contain_spank: nobody hears the ranks' events."""
+
+    switch = "no-events"
+    why = "events: none, plugstack.conf has test-switch=no-events"
+
+    def test_ranks_that_left_mpi_are_known_to_have_left(self):
+        """The mapper ends, with a report, as soon as every rank has left MPI, though their processes go on."""
+        for transport in "auto", "pmix", "shm":
+            with self.subTest(transport):
+                name = f"{transport}.json"
+                result = self.srun("-n2", "python3", "-c", LIVE_ON, name, ondeloc=f"online,transport={transport},report={name}")
+                self.assert_ran(result)
+                self.assertEqual(result.stdout, "there is a report\n" * 2, result.stderr)
+
+    def test_counts_come_by_shared_memory(self):
+        for transport in "auto", "pmix":
+            report = self.run_counted("send_modes", transport=transport)
+            self.assertEqual(counting.of_report(report), self.said())
+            self.assertIn(self.why, report["notes"])
+            self.assertEqual(report["events"], {"attach": 0, "sample": 0, "row": 0, "detach": 0, "dropped": 0})
+
+
+class Samples(Switched):
+    """The mapper reads no rows: what it knows while the step runs, it knows by SAMPLE."""
+
+    switch = "no-rows"
 
     def test_every_interval_with_traffic_has_samples(self):
         result = self.srun(f"-n{self.ranks}", f"{harness.APPS}/partners", "-s", "3",
@@ -79,6 +118,7 @@ class Samples(counting.Counting):
         report = self.report("r.json")
         # The first tick is what asks for the first SAMPLE, the last interval ends with the ranks.
         inner = report["intervals"][1:-1]
+        self.assertEqual(report["events"]["dropped"], 0)
         self.assertGreater(len(inner), 4)
         for interval in inner:
             self.assertGreaterEqual(interval["samples"], 1, interval)
