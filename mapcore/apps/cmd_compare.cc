@@ -49,6 +49,13 @@ nlohmann::ordered_json row_json(const std::string& name, const TimedMapping& res
   return json;
 }
 
+struct Planned {
+  Planned(Layout plan, const CommMatrix& matrix)
+      : layout(std::move(plan)), traffic(matrix.with_ranks(layout.ranks)) {}
+  Layout layout;
+  Traffic traffic;
+};
+
 // The slots that `ondeloc map` would give each algorithm: lama has its own, but where a present
 // mapping says the slots. Each is planned once, since standard input is read once.
 class Layouts {
@@ -56,23 +63,23 @@ class Layouts {
   Layouts(const CompareOptions& options, const Place& place, const CommMatrix& matrix)
       : options_(options), place_(place), matrix_(matrix) {}
 
-  Result<const Layout*> of(const std::string& algorithm) {
+  Result<const Planned*> of(const std::string& algorithm) {
     SlotOptions slots = options_.slots;
     slots.single_threads = is_lama(algorithm) && options_.previous.empty();
-    std::optional<Layout>& layout = slots.single_threads ? single_threads_ : usual_;
-    if (!layout) {
-      auto plan = plan_layout(place_, options_.machine, slots, matrix_, options_.previous);
-      if (!plan) return std::move(plan).error();
-      layout = *std::move(plan);
+    std::optional<Planned>& planned = slots.single_threads ? single_threads_ : usual_;
+    if (!planned) {
+      auto layout = plan_layout(place_, options_.machine, slots, matrix_, options_.previous);
+      if (!layout) return std::move(layout).error();
+      planned.emplace(*std::move(layout), matrix_);
     }
-    return &*layout;
+    return &*planned;
   }
 
  private:
   const CompareOptions& options_;
   const Place& place_;
   const CommMatrix& matrix_;
-  std::optional<Layout> usual_, single_threads_;
+  std::optional<Planned> usual_, single_threads_;
 };
 
 Result<std::string> run_compare(const CompareOptions& options) {
@@ -89,10 +96,9 @@ Result<std::string> run_compare(const CompareOptions& options) {
   nlohmann::ordered_json rows = nlohmann::json::array();
   for (const std::string& name :
        options.algorithms.empty() ? all_algorithms() : options.algorithms) {
-    const auto layout = layouts.of(name);
-    if (!layout) return layout.error();
-    const auto result =
-        run_algorithm(name, **layout, Traffic(matrix->with_ranks((*layout)->ranks)));
+    const auto planned = layouts.of(name);
+    if (!planned) return planned.error();
+    const auto result = run_algorithm(name, (*planned)->layout, (*planned)->traffic);
     if (!result) return result.error();
     text += row_text(name, *result);
     rows.push_back(row_json(name, *result));

@@ -31,6 +31,12 @@ int open_temporary(const std::string& path) {
   return ::open(path.c_str(), kFlags, 0666);
 }
 
+bool is_file(const struct stat& one, const std::string& path) {
+  struct stat other {};
+  return ::stat(path.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
 }  // namespace
 
 Result<NewFile> NewFile::create(const std::string& path) {
@@ -84,18 +90,14 @@ Status write_new_file(const std::string& path, std::string_view octets) {
 }
 
 bool same_file(const std::string& a, const std::string& b) {
-  struct stat one {
-  }, other{};
-  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 &&
-         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  struct stat one {};
+  return ::stat(a.c_str(), &one) == 0 && is_file(one, b);
 }
 
 bool would_replace(const std::string& input, const std::string& output) {
-  struct stat one {
-  }, other{};
+  struct stat one {};
   const int found = input == "-" ? ::fstat(STDIN_FILENO, &one) : ::stat(input.c_str(), &one);
-  return found == 0 && ::stat(output.c_str(), &other) == 0 && S_ISREG(one.st_mode) &&
-         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  return found == 0 && S_ISREG(one.st_mode) && is_file(one, output);
 }
 
 Status sync_fd(int fd, std::string_view what) {

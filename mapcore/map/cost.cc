@@ -24,11 +24,12 @@ bool is_complete(const std::vector<double>& square) {
 // d_kl / d_local, row-major; d_local is that of node k.
 std::vector<double> distance_ratios(const Machine& machine, const CostOverrides& overrides) {
   const std::size_t n = machine.nodes.size();
+  const bool from_hwloc = !overrides.remote_distance && is_complete(machine.distances);
   std::vector<double> ratios(n * n,
                              overrides.remote_distance.value_or(kRemoteDistance) / kLocalDistance);
   for (std::size_t k = 0; k < n; ++k) {
     ratios[k * n + k] = 1;
-    if (overrides.remote_distance || !is_complete(machine.distances)) continue;
+    if (!from_hwloc) continue;
     for (std::size_t l = 0; l < n; ++l) {
       ratios[k * n + l] =
           std::max(1.0, machine.distances[k * n + l] / machine.distances[k * n + k]);

@@ -46,7 +46,7 @@ Start coordinated::locality_start(const MapRequest& request, RankGraph& ranks, c
   DistanceRefiner refiner(target.capacity, distances, ranks.view.vertices);
   Part part;
   const Graph& skeleton = ranks.skeleton();
-  for (auto level = levels.rbegin(); level != levels.rend() && !skeleton.edges.empty(); ++level) {
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
     const Graph coarse = level->view();
     if (part.empty()) part = grow_start(coarse, target, GrowBy::kRanks);
     if (part.empty()) continue;

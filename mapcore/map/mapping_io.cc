@@ -73,10 +73,6 @@ Result<Placement> parse_mapping_json(std::string_view text, std::string_view nam
 
 namespace {
 
-std::string host_of(const RankfileEntry& entry) {
-  return entry.node >= 0 ? fmt::format("+n{}", entry.node) : entry.host;
-}
-
 Status check_one_node(const Rankfile& file) {
   for (const auto& [rank, entry] : file.entries) {
     const RankfileEntry& first = file.entries.begin()->second;

@@ -75,10 +75,9 @@ Result<CpuSet> cpus_of_rank(const Rankfile& file, const StaticRequest& request,
   const std::string name = name_of(request);
   const RankfileEntry& entry = file.entries.at(request.rank);
   if (!is_on_node(entry, request.node, request.node_index)) {
-    const std::string host =
-        entry.node >= 0 ? fmt::format("+n{}", entry.node) : shorten(entry.host);
     return Error(fmt::format("{}: line {}: rank {} is on host '{}', but Slurm started it on '{}'",
-                             name, entry.line, request.rank.value, host, request.node));
+                             name, entry.line, request.rank.value, shorten(host_of(entry)),
+                             request.node));
   }
   auto pus = resolve_slots(entry, machine, usable_cpus(request, machine), request.relative);
   if (!pus) return std::move(pus).error().within(name);

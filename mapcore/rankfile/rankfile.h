@@ -62,6 +62,9 @@ Result<Rankfile> read_rankfile(const std::string& path);
 Result<CpuSet> resolve_slots(const RankfileEntry& entry, const Machine& machine,
                              const CpuSet& usable, bool relative);
 
+// As it stands in the file: a name, or "+nX".
+std::string host_of(const RankfileEntry& entry);
+
 // Does the entry's host mean this node? Domain parts are compared only when both names have one.
 bool is_on_node(const RankfileEntry& entry, std::string_view node_name, int node_index);
 

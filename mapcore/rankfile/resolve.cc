@@ -105,6 +105,10 @@ Result<CpuSet> resolve_slots(const RankfileEntry& entry, const Machine& machine,
   return pus & usable;
 }
 
+std::string host_of(const RankfileEntry& entry) {
+  return entry.node >= 0 ? fmt::format("+n{}", entry.node) : entry.host;
+}
+
 bool is_on_node(const RankfileEntry& entry, std::string_view node_name, int node_index) {
   if (entry.node >= 0) return entry.node == node_index;
   if (entry.host == "localhost" || entry.host == node_name) return true;

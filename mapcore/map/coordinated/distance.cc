@@ -20,13 +20,6 @@ std::size_t size_of_arrays(std::size_t vertices, std::size_t nodes, std::size_t 
          256;
 }
 
-bool is_uniform(std::span<const double> distance, std::size_t nodes) {
-  for (std::size_t at = 0; at < distance.size(); ++at) {
-    if (at / nodes != at % nodes && distance[at] != distance[1]) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 DistanceRefiner::DistanceRefiner(std::span<const int> capacity, std::span<const double> distance,

@@ -8,15 +8,6 @@
 namespace ondeloc::coordinated {
 namespace {
 
-bool is_uniform(const std::vector<double>& square, std::size_t n) {
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t l = 0; l < n; ++l) {
-      if (k != l && square[k * n + l] != square[1]) return false;
-    }
-  }
-  return true;
-}
-
 constexpr double kHeavy = 4;  // of the median
 
 }  // namespace
@@ -44,6 +35,13 @@ std::vector<Row> rows_of(const Graph& graph) {
   return rows;
 }
 
+bool is_uniform(std::span<const double> square, std::size_t n) {
+  for (std::size_t at = 0; at < square.size(); ++at) {
+    if (at / n != at % n && square[at] != square[1]) return false;
+  }
+  return true;
+}
+
 Target Target::from(const MapRequest& request, std::span<const double> strength) {
   const CostModel& model = request.model;
   const auto n = static_cast<std::size_t>(model.nodes);
@@ -64,7 +62,7 @@ Target Target::from(const MapRequest& request, std::span<const double> strength)
       target.penalty.push_back(unit * model.penalty[k * n + l]);
     }
   }
-  target.uniform_penalty = n < 2 || is_uniform(model.penalty, n);
+  target.uniform_penalty = is_uniform(model.penalty, n);
   // Loads M_k per_byte_k with the sum of M given: least where M_k ~ 1 / per_byte_k^2.
   double usable_bandwidth = 0, sum = 0;
   for (std::size_t k = 0; k < n; ++k) {

@@ -41,6 +41,9 @@ std::vector<Row> rows_of(const Graph& graph);
 // What Graph::heavy is for these strengths: a multiple of their median.
 double heavy_strength(std::span<const double> strength);
 
+// One value off the diagonal, such as none. square: row-major n x n.
+bool is_uniform(std::span<const double> square, std::size_t n);
+
 // The cost model with every factor that the inner loops need, in units where the whole traffic is
 // about 1, so that squares neither overflow nor vanish. The unit is a power of two: scaling the
 // matrix by a power of two changes no comparison.
@@ -53,7 +56,7 @@ struct Target {
   std::vector<double> per_byte;  // unit / B_k
   std::vector<double> link_per_byte;  // unit / X_kl, row-major
   std::vector<double> penalty;        // unit (d_kl / d_local - 1) / sum B, row-major
-  bool uniform_penalty = true;        // one value off the diagonal
+  bool uniform_penalty = true;        // is_uniform(penalty)
   double least_squares = 0;           // sum of squared loads at least, over mean_load squared
   double mean_load = 0;  // lower bound of the congestion: sum M / sum B of usable nodes, in units
   static Target from(const MapRequest& request, std::span<const double> strength);
