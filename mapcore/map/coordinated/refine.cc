@@ -8,6 +8,8 @@ namespace ondeloc::coordinated {
 namespace {
 
 constexpr int kExhaustive = 32;  // vertices up to which every move and swap is tried
+// Moves in a row, per vertex, that make the value better and the cost no less.
+constexpr int kMostAtOneCost = 16;
 
 // xorshift64*: S. Vigna, ACM Trans. Math. Softw. 42(4), 2016.
 std::uint64_t next_random(std::uint64_t& state) {
@@ -102,9 +104,13 @@ int Refiner::next_waiting(int from) const {
   return hit == nullptr ? -1 : static_cast<int>(static_cast<const char*>(hit) - begin);
 }
 
-// True when something was moved.
+// True when something was moved. Costs that differ by less than kSame are one, and such differences
+// add up: a light vertex may go round for ever, a little dearer and more even by each step and
+// cheaper by the last. Where only the cost going down could end that, the work is used up.
 bool Refiner::settle(int first) {
   bool changed = false;
+  double least = state_.value().cost;
+  int at_one_cost = 0;
   for (int vertex = next_waiting(first); vertex >= 0 && work_ > 0; vertex = next_waiting(vertex)) {
     waiting_[static_cast<std::size_t>(vertex)] = 0;
     int& asked = asked_[static_cast<std::size_t>(vertex)];
@@ -116,6 +122,10 @@ bool Refiner::settle(int first) {
     }
     apply(vertex, choice);
     changed = true;
+    const bool is_cheaper = is_less(state_.value().cost, least);
+    if (is_cheaper) least = state_.value().cost;
+    at_one_cost = is_cheaper ? 0 : at_one_cost + 1;
+    if (at_one_cost > kMostAtOneCost * state_.vertices()) work_ = 0;
   }
   return changed;
 }

@@ -3,6 +3,7 @@
 // on the recorded machines (tests/data/golden.csv).
 #include <fmt/format.h>
 
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <random>
@@ -58,6 +59,17 @@ CommMatrix all_pairs(int ranks, unsigned seed) {
   std::vector<MatrixEntry> entries;
   for (int i = 0; i < ranks; ++i) {
     for (int j = 0; j < i; ++j) entries.push_back({i, j, 1e3 + random() % 100000, 1});
+  }
+  return CommMatrix::from_entries(ranks, entries);
+}
+
+// From one byte to 512 GiB.
+CommMatrix all_sizes(int ranks, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i < ranks; ++i) {
+    const int j = static_cast<int>(random() % static_cast<unsigned>(ranks));
+    if (i != j) entries.push_back({i, j, std::exp2(random() % 40), 1});
   }
   return CommMatrix::from_entries(ranks, entries);
 }
@@ -135,6 +147,19 @@ TEST_CASE("ranks that span NUMA nodes") {
         c.previous = best;
         CHECK(*c.map("coordinated") == best);
       }
+    }
+  }
+}
+
+// Light ranks beside heavy ones: what a step of theirs changes is about what counts as no change.
+TEST_CASE("coordinated ends where bytes are of all sizes") {
+  for (const int ranks : {33, 48, 64}) {
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+      INFO(ranks << " ranks, seed " << seed);
+      const Case c("numa:4 core:32 pu:1", all_sizes(ranks, seed));
+      const Mapping mapping = *c.map("coordinated");
+      for (const char* start : {"packed", "scatter", "random", "balance", "locality", "ondeloc"})
+        CHECK(c.cost(mapping) <= c.cost(*c.map(start)) * (1 + 1e-9));
     }
   }
 }
