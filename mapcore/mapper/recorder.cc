@@ -10,6 +10,7 @@
 #include <ctime>
 #include <optional>
 
+#include "mapcore/base/text.h"
 #include "mapcore/mapper/channel.h"
 #include "mapcore/mapper/counters.h"
 #include "mapcore/mapper/event_pools.h"
@@ -80,8 +81,8 @@ class Recorder {
     if (!writer && writer.error().code() == EWOULDBLOCK) {
       const std::string more = fmt::format(".{}.{}.{}", segment.job_id, segment.step_id, getpid());
       lines_.push_back(fmt::format(
-          "another step writes profile '{}': this one is recorded with '{}' behind that name", path,
-          more));
+          "another step writes profile '{}': this one is recorded with '{}' behind that name",
+          shorten_path(path), more));
       writer = ProfileWriter::create(path + more, header);
     }
     if (writer) {

@@ -231,6 +231,24 @@ TEST_CASE("a second recorder on one file takes another name and says so") {
   }
 }
 
+TEST_CASE("the other name of a profile stands in what the user is told, however long the path") {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      fmt::format("ondeloc-{}-{}", getpid(), std::string(150, 'x'));
+  std::filesystem::create_directory(folder);
+  const Step step;
+  const MapperConfig config = config_for(step, folder / "app.prof");
+  profile_format::FileHeader header;
+  header.ranks = 8;
+  auto first = ProfileWriter::create(path_of(step, config), header);
+  REQUIRE(first.ok());
+  const auto lines = run_recorder(config);
+  REQUIRE(!lines.empty());
+  CHECK(lines[0].find("/app.prof") != std::string::npos);
+  CHECK(lines[0].find(fmt::format("'.17.3.{}'", getpid())) < 180);  // the plugin cuts at 200
+  REQUIRE(first->finish().ok());
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("a file system without locks is written as ever, and a finished profile replaced") {
   const std::string path = temporary_profile();
   profile_format::FileHeader header;
