@@ -42,7 +42,7 @@ CpuSet usable_cpus(const StaticRequest& request, const Machine& machine) {
 }
 
 std::string name_of(const StaticRequest& request) {
-  return fmt::format("rankfile '{}'", shorten(request.file));
+  return fmt::format("rankfile '{}'", shorten_path(request.file));
 }
 
 Status check_ranks(const Rankfile& file, const StaticRequest& request) {

@@ -16,10 +16,10 @@ struct Bind {
   std::string topology = "host";
   pid_t pid = getpid();
 
-  Ran with(const std::string& rankfile) const {
-    write_text(dir.file("ranks"), rankfile);
+  Ran with(const std::string& rankfile, const std::string& name = "ranks") const {
+    write_text(dir.file(name), rankfile);
     return run_program(dir, ONDELOC_MAPPER,
-                       {"--bind", dir.file("ranks"), "--rank", "0", "--local-rank", "0", "--ranks",
+                       {"--bind", dir.file(name), "--rank", "0", "--local-rank", "0", "--ranks",
                         "1", "--pid", fmt::format("{}", pid), "--node", "n1", "--node-index", "0",
                         "--topology", topology, "--relative"});
   }
@@ -38,6 +38,18 @@ TEST_CASE("a wrong rankfile is the user's error") {
     CHECK(ran.status == 1);
     CHECK(ran.told() == 1);
     CHECK(ran.err.starts_with("rankfile '"));
+  }
+}
+
+TEST_CASE("errors of a rankfile name the end of a long path") {
+  const Bind bind;
+  const std::string folder = "a_project_with_a_long_name_and_a_folder_in_it";
+  std::filesystem::create_directory(bind.dir.file(folder));
+  for (const char* wrong : {"nonsense", "rank 1=n1 slot=0\n", "rank 0=n2 slot=0\n"}) {
+    const Ran ran = bind.with(wrong, folder + "/ranks.txt");
+    CAPTURE(wrong, ran.err);
+    CHECK(ran.status == 1);
+    CHECK(ran.err.find("/ranks.txt'") != std::string::npos);
   }
 }
 
