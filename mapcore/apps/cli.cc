@@ -35,7 +35,8 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
   command
       .add_option("--cpuset", options.cpuset, "use only these CPUs (OS numbers, such as 2-3,5-6)")
       ->check([](const std::string& text) {
-        return text.empty() ? "no CPU in it, give a list such as 2-3,5-6" : std::string();
+        return trim_blanks(text).empty() ? "no CPU in it, give a list such as 2-3,5-6"
+                                         : std::string();
       })
       ->group(kGroup);
   command

@@ -206,9 +206,11 @@ TEST_CASE("options that cannot be followed are told") {
     CAPTURE(ran.err);
     CHECK(says(ran, told));
   }
-  const Ran empty = run_command(dir, {"topology", "-t", machine, "--cpuset", ""});
-  CHECK(empty.status == 2);
-  CHECK(says(empty, "--cpuset: no CPU in it"));
+  for (const char* nothing : {"", " "}) {
+    const Ran empty = run_command(dir, {"topology", "-t", machine, "--cpuset", nothing});
+    CHECK(empty.status == 2);
+    CHECK(says(empty, "--cpuset: no CPU in it"));
+  }
   const Json shared = json_of(dir, {"map", "-t", "core:4 pu:1", "-m", dir.file("two.csv"), "-n",
                                     "3", "-c", "2", "--oversubscribe"});
   for (const Json& rank : shared["ranks"]) CHECK(rank["pus"].size() == 2);
