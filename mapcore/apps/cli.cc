@@ -118,6 +118,19 @@ SlotSet free_slots(const Place& place, const SlotOptions& options, int ranks) {
   return shared_slots(place.machine, place.usable, ranks, each);
 }
 
+// CPUs of a slot that is cut beside those of a present mapping: no rank may come off worse there.
+// One mask for all is cut up itself, and says nothing of what each needs.
+int width_of(const Placement& present, const SlotOptions& options) {
+  if (options.cpus_per_task > 0 || present.empty()) return std::max(1, options.cpus_per_task);
+  int least = present.front().count();
+  bool same = true;
+  for (const CpuSet& pus : present) {
+    least = std::min(least, pus.count());
+    same = same && pus == present.front();
+  }
+  return same ? 1 : least;
+}
+
 // The CPUs of a present mapping are the slots, whatever --cpus-per-task says.
 Status check_widths(const SlotPlan& plan, const SlotOptions& options, const std::string& previous) {
   for (std::size_t rank = 0; options.cpus_per_task > 0 && rank < plan.initial.size(); ++rank) {
@@ -150,7 +163,7 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                                         matrix.may_have_more && options.ranks == 0);
   if (!placement) return placement.error();
   ranks = static_cast<int>(placement->size());
-  SlotRequest request{*placement, std::max(1, options.cpus_per_task), place.usable};
+  SlotRequest request{*placement, width_of(*placement, options), place.usable};
   for (const CpuSet& pus : *placement) request.idle -= pus;
   auto plan = plan_slots(place.machine, request);
   if (!plan) return std::move(plan).error();

@@ -214,6 +214,13 @@ TEST_CASE("options that cannot be followed are told") {
   const Json shared = json_of(dir, {"map", "-t", "core:4 pu:1", "-m", dir.file("two.csv"), "-n",
                                     "3", "-c", "2", "--oversubscribe"});
   for (const Json& rank : shared["ranks"]) CHECK(rank["pus"].size() == 2);
+  const std::string wide = dir.file("wide.json");
+  REQUIRE(run_command(dir, {"map", "-t", "numa:2 core:4 pu:1", "-m", matrix, "-c", "3",
+                            "--oversubscribe", "-a", "packed", "-f", "json", "-o", wide})
+              .status == 0);
+  const Json again =
+      json_of(dir, {"map", "-t", "numa:2 core:4 pu:1", "-m", matrix, "-p", wide, "-a", "random:2"});
+  for (const Json& rank : again["ranks"]) CHECK(rank["pus"].size() == 3);
 }
 
 TEST_CASE("tables fit 80 columns, name their columns, and call a node without a number none") {
