@@ -137,10 +137,12 @@ Refiner::Choice Refiner::best_of(int vertex) {
     if (has_partners(vertex, to, least, limit)) targets_.push_back(to);
   }
   work_ -= nodes;
-  if (targets_.empty()) return best;
-  spread_edges(vertex);
-  for (const int to : targets_) consider_swaps(vertex, to, best);
-  gather_edges(vertex);
+  if (!targets_.empty()) {
+    spread_edges(vertex);
+    for (const int to : targets_) consider_swaps(vertex, to, best);
+    gather_edges(vertex);
+  }
+  if (!is_better(best.value, bar_)) best.to = -1;
   return best;
 }
 

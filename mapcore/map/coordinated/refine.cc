@@ -8,8 +8,6 @@ namespace ondeloc::coordinated {
 namespace {
 
 constexpr int kExhaustive = 32;  // vertices up to which every move and swap is tried
-// Moves in a row, per vertex, that make the value better and the cost no less.
-constexpr int kMostAtOneCost = 16;
 
 // xorshift64*: S. Vigna, ACM Trans. Math. Softw. 42(4), 2016.
 std::uint64_t next_random(std::uint64_t& state) {
@@ -83,8 +81,17 @@ void Refiner::apply(int vertex, const Choice& choice) {
            std::int64_t{2} * state_.nodes();
 }
 
+// REQUIRES: value is better than the bar.
+void Refiner::lower_bar(const Value& value) {
+  const bool is_cheaper = is_less(value.cost, bar_.cost);
+  bar_.cost = std::min(value.cost, bar_.cost);
+  bar_.squares = is_cheaper ? value.squares : std::min(value.squares, bar_.squares);
+  bar_.remote = value.remote;
+}
+
 bool Refiner::descend() {
   forget_all();
+  bar_ = state_.value();
   bool changed = true;
   // A move may open a way for vertices that it is no neighbour of: small graphs are asked again.
   for (int turn = 0; changed && (turn == 0 || !selective_); ++turn) {
@@ -104,13 +111,9 @@ int Refiner::next_waiting(int from) const {
   return hit == nullptr ? -1 : static_cast<int>(static_cast<const char*>(hit) - begin);
 }
 
-// True when something was moved. Costs that differ by less than kSame are one, and such differences
-// add up: a light vertex may go round for ever, a little dearer and more even by each step and
-// cheaper by the last. Where only the cost going down could end that, the work is used up.
+// True when something was moved.
 bool Refiner::settle(int first) {
   bool changed = false;
-  double least = state_.value().cost;
-  int at_one_cost = 0;
   for (int vertex = next_waiting(first); vertex >= 0 && work_ > 0; vertex = next_waiting(vertex)) {
     waiting_[static_cast<std::size_t>(vertex)] = 0;
     int& asked = asked_[static_cast<std::size_t>(vertex)];
@@ -121,17 +124,15 @@ bool Refiner::settle(int first) {
       continue;
     }
     apply(vertex, choice);
+    lower_bar(choice.value);
     changed = true;
-    const bool is_cheaper = is_less(state_.value().cost, least);
-    if (is_cheaper) least = state_.value().cost;
-    at_one_cost = is_cheaper ? 0 : at_one_cost + 1;
-    if (at_one_cost > kMostAtOneCost * state_.vertices()) work_ = 0;
   }
   return changed;
 }
 
 bool Refiner::is_local_optimum() {
   forget_all();
+  bar_ = state_.value();
   for (int vertex = 0; vertex < state_.vertices(); ++vertex) {
     if (best_of(vertex).to >= 0) return false;
   }
@@ -176,6 +177,7 @@ void Refiner::iterate(std::uint64_t seed, std::int64_t patience) {
   while (work_ > 0 && last - work_ < patience) {
     --work_;  // where no two vertices can change places nothing else counts down
     kick(random);
+    bar_ = state_.value();
     settle(below(random, state_.vertices()));
     if (is_better(best, state_.value())) {
       std::fill(waiting_.begin(), waiting_.end(), 0);

@@ -51,6 +51,7 @@ class Refiner {
   int next_waiting(int from) const;
   bool settle(int first);  // from what is waiting only
   void mark(int vertex);   // it and its neighbours may have found something better
+  void lower_bar(const Value& value);
   void consider_move(int vertex, int to, Choice& best);
   void consider_swaps(int vertex, int to, Choice& best);
   void consider_swap(int vertex, int other, int to, Choice& best);
@@ -67,6 +68,11 @@ class Refiner {
   }
 
   State& state_;
+  // What the next step has to be better than: of all since the descent began the least cost, the
+  // least squares since that went down, and the remote bytes since these did. Not the present
+  // value, since differences below kSame count as none and add up: a light vertex would go round
+  // for ever, a little dearer and more even by each step and cheaper by the last.
+  Value bar_;
   std::int64_t work_ = 0;
   bool recording_ = false;                      // into steps_
   std::pmr::monotonic_buffer_resource memory_;  // one allocation for all arrays but steps_
