@@ -232,7 +232,8 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
                   "table, json, rankfile (mpirun, --ondeloc=static:), or cpu-bind (srun) "
                   "(default: table)")
       ->check(CLI::IsMember({"table", "json", "rankfile", "cpu-bind"}));
-  command.add_option("-o,--output", options.output, "write to this file");
+  command.add_option("-o,--output", options.output,
+                     "write to this file (default: -, standard output)");
 }
 
 namespace {

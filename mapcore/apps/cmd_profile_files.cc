@@ -19,6 +19,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kProfileOutput = "the profile to write; - is standard output";
+
+// What was done, on standard error where the profile itself is on standard output.
+std::string told(const std::string& output, const std::string& text) {
+  if (output != "-") return text;
+  fmt::print(stderr, "{}", text);
+  return "";
+}
+
 struct Sums {
   std::uint64_t messages = 0, bytes = 0, self = 0;
   std::uint64_t dropped = 0, dropped_bytes = 0;
@@ -142,8 +151,8 @@ Result<std::string> run_import(const ImportOptions& options) {
   const auto counts =
       import_events_csv(options.csv, options.profile, options.ranks, show_progress("importing"));
   if (!counts) return counts.error();
-  return fmt::format("{} messages of {} ranks in {}\n", counts->events, counts->ranks,
-                     options.profile);
+  return told(options.profile, fmt::format("{} messages of {} ranks in {}\n", counts->events,
+                                           counts->ranks, options.profile));
 }
 
 struct MergeOptions {
@@ -164,7 +173,7 @@ Result<std::string> run_merge(const MergeOptions& options) {
       text += fmt::format("{}: times shifted by {:+.6f} s, by its system clock\n", node.node,
                           static_cast<double>(node.shift_ns) * 1e-9);
   }
-  return text;
+  return told(options.output, text);
 }
 
 struct ExportOptions {
@@ -265,7 +274,8 @@ void add_export(CLI::App& profile, Job& job) {
           CLI::IsMember({"events", "intervals", "matrix", "messages", "normalised", "matrix-csv"}));
   command->add_option("-n,--intervals", options->intervals, "equal intervals (default: 20)")
       ->check(CLI::Range(1, 100000));
-  command->add_option("-o,--output", options->output, "write to this file");
+  command->add_option("-o,--output", options->output,
+                      "write to this file (default: -, standard output)");
   command->callback([options, &job] { job = [options] { return run_export(*options); }; });
 }
 
@@ -274,7 +284,7 @@ void add_import(CLI::App& profile, Job& job) {
       profile.add_subcommand("import", "make a profile of events.csv (time_us,src,dst,bytes)");
   auto options = std::make_shared<ImportOptions>();
   command->add_option("CSV", options->csv, "events.csv")->required();
-  command->add_option("-o,--output", options->profile, "the profile to write")->required();
+  command->add_option("-o,--output", options->profile, kProfileOutput)->required();
   command
       ->add_option("-n,--ranks", options->ranks,
                    "ranks of the program (default: one more than the largest rank seen)")
@@ -286,7 +296,7 @@ void add_merge(CLI::App& profile, Job& job) {
   CLI::App* command = profile.add_subcommand("merge", "one profile of the files of several nodes");
   auto options = std::make_shared<MergeOptions>();
   command->add_option("FILE", options->inputs, "profiles of one step")->required();
-  command->add_option("-o,--output", options->output, "the profile to write")->required();
+  command->add_option("-o,--output", options->output, kProfileOutput)->required();
   command->callback([options, &job] { job = [options] { return run_merge(*options); }; });
 }
 

@@ -82,7 +82,10 @@ std::shared_ptr<PictureOptions> add_common(CLI::App& command, bool reports) {
   auto options = std::make_shared<PictureOptions>();
   add_profile_file(command, options->profile, reports);
   add_profile_window(command, options->profile);
-  command.add_option("-o,--output", options->output, "the picture, .svg or .png")->required();
+  command
+      .add_option("-o,--output", options->output,
+                  "the picture, .svg or .png; - is standard output, as SVG")
+      ->required();
   command.add_option("--title", options->title, "(default: the file's name)");
   return options;
 }

@@ -14,9 +14,11 @@
 namespace ondeloc {
 namespace {
 
-Error cannot_write(const std::string& name) {
-  return Error::from_errno("'" + shorten_path(name) + "' cannot be written");
+std::string failed(const std::string& name) {
+  return (name == "-" ? "standard output" : "'" + shorten_path(name) + "'") + " cannot be written";
 }
+
+Error cannot_write(const std::string& name) { return Error::from_errno(failed(name)); }
 
 std::string followed(const std::string& path) {
   char whole[PATH_MAX];
@@ -41,6 +43,11 @@ bool is_file(const struct stat& one, const std::string& path) {
 
 Result<NewFile> NewFile::create(const std::string& path) {
   NewFile file(path, followed(path));
+  if (path == "-") {
+    file.fd_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!file.fd_.valid()) return cannot_write(path);
+    return file;
+  }
   struct stat info {};
   const bool exists = ::stat(file.target_.c_str(), &info) == 0;
   if (exists && ::access(path.c_str(), W_OK) != 0) return cannot_write(path);
@@ -73,9 +80,7 @@ Status NewFile::write(std::string_view octets) {
 }
 
 Status NewFile::commit() {
-  if (Status synced = sync_fd(fd_.get(), "'" + shorten_path(name_) + "' cannot be written");
-      !synced)
-    return synced;
+  if (Status synced = sync_fd(fd_.get(), failed(name_)); !synced) return synced;
   if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0)
     return cannot_write(name_);
   temporary_.clear();
@@ -97,7 +102,7 @@ bool same_file(const std::string& a, const std::string& b) {
 bool would_replace(const std::string& input, const std::string& output) {
   struct stat one {};
   const int found = input == "-" ? ::fstat(STDIN_FILENO, &one) : ::stat(input.c_str(), &one);
-  return found == 0 && S_ISREG(one.st_mode) && is_file(one, output);
+  return found == 0 && output != "-" && S_ISREG(one.st_mode) && is_file(one, output);
 }
 
 Status sync_fd(int fd, std::string_view what) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output that is whole or not there: a temporary file in the same folder, then rename. What stood
 // under the name before stays until commit(); a link is followed, its target replaced. What is no
-// regular file (/dev/stdout, a pipe) is written as it is. Errors: one sentence with the name.
+// regular file (/dev/stdout, a pipe) is written as it is; "-" is standard output. Errors: one
+// sentence with the name.
 // Ownership: owns the temporary file and removes it unless it was committed. Thread safety: a
 // value, one thread. Programs that write should ignore SIGXFSZ, so that `ulimit -f` is an error
 // like a full disk.
@@ -42,7 +43,8 @@ Status write_new_file(const std::string& path, std::string_view octets);
 // True when both names lead to one existing file.
 bool same_file(const std::string& a, const std::string& b);
 // True when writing `output` would replace what is read under the name `input`, where "-" is
-// standard input, which may come from a file. Only regular files can be lost.
+// standard input, which may come from a file. Only regular files can be lost; what the shell sends
+// standard output to is its affair.
 bool would_replace(const std::string& input, const std::string& output);
 
 // fsync where the file system knows it: the first that hears of a quota is often this.

@@ -50,7 +50,7 @@ Result<Canvas> Canvas::create(const std::string& path, double width, double heig
   auto made = std::make_unique<Surface>();
   made->path = path;
   made->png = path.ends_with(".png");
-  if (!made->png && !path.ends_with(".svg"))
+  if (!made->png && !path.ends_with(".svg") && path != "-")
     return Error(fmt::format("picture '{}' has to end in .svg or .png", path));
   made->surface = made->png
                       ? cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A drawing that ends as SVG or PNG, by the file's extension. The seam to cairo: nothing else knows
-// it. Units: pixels (PNG) or points (SVG), origin top left. Colours: 0xRRGGBB. Errors: create() and
-// finish(), one sentence. Ownership: owns the surface. Thread safety: one thread.
+// A drawing that ends as SVG or PNG, by the file's extension, or as SVG on standard output ("-").
+// The seam to cairo: nothing else knows it. Units: pixels (PNG) or points (SVG), origin top left.
+// Colours: 0xRRGGBB. Errors: create() and finish(), one sentence. Ownership: owns the surface.
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct Box {
 
 class Canvas {
  public:
-  // Error: neither .svg nor .png. Nothing is written before finish(), and then the whole file.
+  // Error: neither .svg nor .png nor "-". Nothing is written before finish(), and then the whole
+  // file.
   static Result<Canvas> create(const std::string& path, double width, double height);
   Canvas(Canvas&&) noexcept;
   Canvas& operator=(Canvas&&) noexcept;

@@ -144,7 +144,7 @@ std::optional<ProfileEvent> parse_event_line(std::string_view line) {
 
 Result<ImportCounts> import_events_csv(const std::string& csv, const std::string& profile,
                                        int ranks, const Progress& progress) {
-  if (same_file(csv, profile))
+  if (would_replace(csv, profile))
     return Error(fmt::format("'{}' is the input: write the profile elsewhere", profile));
   ImportCounts counts;
   std::uint32_t most = 0;

@@ -39,7 +39,7 @@ Status check_same_step(const std::vector<ProfileReader>& files,
 
 Status check_files(const std::vector<std::string>& inputs, const std::string& output) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (same_file(inputs[i], output))
+    if (would_replace(inputs[i], output))
       return Error(fmt::format("'{}' is an input: write the merged profile elsewhere", output));
     for (std::size_t j = 0; j < i; ++j) {
       if (same_file(inputs[i], inputs[j]))

@@ -144,3 +144,29 @@ TEST_CASE("merging: one file under two names is refused, and so is an input as t
   CHECK(onto.err.find("is an input") != std::string::npos);
   CHECK(read_text(profile) == before);
 }
+
+TEST_CASE("- as output is standard output, and no file of that name") {
+  const TempDir dir;
+  const std::string profile = imported(dir);
+  const std::string here = std::filesystem::current_path();
+  std::filesystem::current_path(dir.file(""));
+  const auto written = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "profile");
+    words.insert(words.end(), {"-o", "-"});
+    const Ran ran = run_command(dir, words);
+    CHECK(ran.status == 0);
+    return ran;
+  };
+  const std::string events = run_command(dir, {"profile", "export", profile}).out;
+  CHECK(written({"export", profile}).out == events);
+  CHECK(written({"export", profile, "-f", "matrix"}).out.starts_with("0 10 0 0\n"));
+  CHECK(written({"map", profile, "-t", "numa:2 core:2 pu:1", "-f", "cpu-bind"})
+            .out.starts_with("map_cpu:"));
+  CHECK(written({"heatmap", profile}).out.find("<svg") != std::string::npos);
+  CHECK(written({"timeline", profile}).out.find("<svg") != std::string::npos);
+  const Ran import = written({"import", dir.file("e.csv")});
+  CHECK(import.out == read_text(profile));
+  CHECK(import.err == "3 messages of 4 ranks in -\n");
+  CHECK_FALSE(std::filesystem::exists(dir.file("-")));
+  std::filesystem::current_path(here);
+}
