@@ -46,20 +46,29 @@ Status export_intervals(ProfileReader& profile, const TimeWindow& window, std::s
                         const TextSink& sink, const Progress& progress) {
   const TimeWindow span = clip(window, profile.span());
   const TimeBins bins(span, count);
-  PairSum sum(profile.ranks());
+  constexpr int kDenseRanks = 64;  // a square of them costs little for each interval
+  PairSum sum(profile.ranks(), kDenseRanks);
   bool good = sink("interval,src,dst,bytes\n");
-  for (std::size_t i = 0; i < count && good && span.from_ns < span.to_ns; ++i) {
-    if (progress) progress(static_cast<double>(i) / static_cast<double>(count));
-    sum.clear();
-    profile.for_each({bins.begin_ns(i), bins.begin_ns(i + 1)},
-                     [&](std::span<const ProfileEvent> events) {
-                       for (const ProfileEvent& event : events) sum.add(event);
-                     });
+  std::size_t now = 0;
+  const auto put_interval = [&] {
     fmt::memory_buffer out;
     for (const MatrixEntry& e : sum.matrix().entries)
-      fmt::format_to(std::back_inserter(out), "{},{},{},{:.0f}\n", i, e.src, e.dst, e.bytes);
-    good = sink(std::string_view(out.data(), out.size()));
-  }
+      fmt::format_to(std::back_inserter(out), "{},{},{},{:.0f}\n", now, e.src, e.dst, e.bytes);
+    good = good && sink(std::string_view(out.data(), out.size()));
+    sum.clear();
+  };
+  profile.for_each_in_order(
+      span,
+      [&](std::span<const ProfileEvent> events) {
+        for (const ProfileEvent& event : events) {
+          const std::size_t at = bins.index(event.time_ns);
+          if (at != now) put_interval();
+          now = at;
+          sum.add(event);
+        }
+      },
+      progress);
+  put_interval();
   return good ? Status() : stopped();
 }
 

@@ -5,8 +5,8 @@
 
 namespace ondeloc {
 
-PairSum::PairSum(int ranks) : ranks_(static_cast<std::uint64_t>(ranks)) {
-  if (ranks <= kDenseRanks) dense_.resize(ranks_ * ranks_);
+PairSum::PairSum(int ranks, int dense_ranks) : ranks_(static_cast<std::uint64_t>(ranks)) {
+  if (ranks <= dense_ranks) dense_.resize(ranks_ * ranks_);
 }
 
 CommMatrix PairSum::matrix() const {

@@ -18,7 +18,8 @@ class PairSum {
  public:
   static constexpr int kDenseRanks = 1024;
 
-  explicit PairSum(int ranks);
+  // `dense_ranks`: fewer than kDenseRanks where clear() and matrix() come often.
+  explicit PairSum(int ranks, int dense_ranks = kDenseRanks);
   void add(std::uint32_t src, std::uint32_t dst, std::uint64_t bytes, std::uint64_t messages = 1) {
     if (src == dst) return;
     Cell& cell = dense_.empty() ? sparse_[key(src, dst)] : dense_[key(src, dst)];

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ctime>
+
 #include "mapcore/profile/export_csv.h"
 #include "mapcore/profile/window_matrix.h"
 #include "tests/unit/profile/profile_fixture.h"
@@ -74,6 +76,20 @@ TEST_CASE("every interval holds the messages of its own time") {
   };
   CHECK(exported({}, 4) == "interval,src,dst,bytes\n0,0,1,11\n1,1,0,7\n3,2,0,3\n");
   CHECK(exported({120, 180}, 2) == "interval,src,dst,bytes\n0,0,1,6\n0,1,0,7\n1,2,0,1\n");
+}
+
+TEST_CASE("thousands of intervals are one pass over the messages") {
+  const TempDir dir;
+  std::vector<ProfileEvent> events;
+  for (std::uint32_t i = 0; i < 60000; ++i) events.push_back({i, i % 7, (i + 1) % 7, 8});
+  auto reader = ProfileReader::open(write_profile(dir, 7, events));
+  const auto ticks = [&](std::size_t count) {
+    const std::clock_t from = std::clock();
+    CHECK(export_intervals(*reader, {}, count, [](std::string_view) { return true; }).ok());
+    return std::clock() - from;
+  };
+  const std::clock_t twenty = ticks(20);
+  CHECK(ticks(20000) < 200 * (twenty + CLOCKS_PER_SEC / 1000));
 }
 
 TEST_CASE("a bad line is told with its number and leaves no file") {
