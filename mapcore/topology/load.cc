@@ -47,6 +47,8 @@ Result<Topology> open_source(const std::string& source) {
   const bool is_host = source.empty() || source == "host";
   if (!is_host) {
     const bool is_file = access(source.c_str(), F_OK) == 0;
+    if ((is_file && access(source.c_str(), R_OK) != 0) || (!is_file && errno == EACCES))
+      return Error::from_errno(fmt::format("topology '{}' cannot be read", shorten_path(source)));
     const int rc = is_file ? hwloc_topology_set_xml(raw, source.c_str())
                            : hwloc_topology_set_synthetic(raw, source.c_str());
     if (rc != 0) {

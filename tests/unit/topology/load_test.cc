@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/topology/load.h"
 
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
 #include "mapcore/map/cost.h"
 #include "tests/unit/catch.h"
 
@@ -48,6 +55,29 @@ TEST_CASE("real machines") {
     REQUIRE(machine.ok());
     for (const Pu& pu : machine->pus) CHECK(pu.node.value >= 0);
   }
+}
+
+TEST_CASE("a topology that may not be read is told as such") {
+  char folder[] = "/tmp/ondeloc_load_XXXXXX";
+  REQUIRE(mkdtemp(folder) != nullptr);
+  const std::string file = std::string(folder) + "/node.xml";
+  std::filesystem::copy_file(real("8intel64-4n2t-memattrs.xml"), file);
+  for (const auto& [open, shut] : {std::pair{std::string(folder), file}, {file, folder}}) {
+    REQUIRE(chmod(open.c_str(), 0755) == 0);
+    REQUIRE(chmod(shut.c_str(), 0) == 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      constexpr uid_t kNobody = 65534;
+      if (getuid() == 0 && setresuid(kNobody, kNobody, kNobody) != 0) _exit(2);
+      const auto machine = load_machine(file);
+      _exit(!machine.ok() && machine.error().message().ends_with("Permission denied") ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    CHECK(status == 0);
+  }
+  chmod(folder, 0755);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("restriction drops nodes without PUs and keeps whole-machine numbers") {
