@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 
+#include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 
 namespace ondeloc {
@@ -50,13 +49,9 @@ Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const st
 }
 
 Result<std::vector<RankMemory>> read_memory_csv(const std::string& path, int ranks) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return Error::from_errno(fmt::format("memory '{}' cannot be read", path));
-  if (static_cast<std::size_t>(in.tellg()) > kMaxOctets)
-    return Error(fmt::format("memory '{}' is too large", path));
-  in.seekg(0);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return parse_memory_csv(text, path, ranks);
+  const auto text = read_file(path, kMaxOctets);
+  if (!text) return Error(text.error()).within("memory");
+  return parse_memory_csv(*text, name_of_input(path), ranks);
 }
 
 }  // namespace ondeloc

@@ -157,3 +157,19 @@ TEST_CASE("matrices are exported as counted from the events") {
       CHECK(scaled[i] == Approx(recorded[i] / most).epsilon(1e-5));
   }
 }
+
+TEST_CASE("memory volumes come from a pipe too") {
+  const TempDir dir;
+  write_text(dir.file("e.csv"), "time_us,src,dst,bytes\n0,0,1,10\n2000000,1,0,7\n");
+  REQUIRE(run_command(dir, {"profile", "import", dir.file("e.csv"), "-o", dir.file("p")}).status ==
+          0);
+  const std::string line = "printf '0,100,50\\n1,100,50\\n' | " ONDELOC_COMMAND
+                           " profile metrics " +
+                           dir.file("p") + " --memory ";
+  for (const char* name : {"/dev/stdin", "-"}) {
+    const Ran ran = run_program(dir, "/bin/sh", {"-c", line + name});
+    CAPTURE(ran.err);
+    CHECK(ran.status == 0);
+    CHECK(ran.out.find("DramR    0.5") != std::string::npos);
+  }
+}
