@@ -207,18 +207,8 @@ Status write_stream(ProfileReader& profile, const TimeWindow& window, const Expo
              : export_events(profile, window, sink, progress);
 }
 
-Status to_standard_output(ProfileReader& profile, const TimeWindow& window,
-                          const ExportOptions& options) {
-  const TextSink sink = [](std::string_view text) {
-    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  };
-  Status done = write_stream(profile, window, options, sink);
-  if (done && std::fflush(stdout) != 0) return Error::from_errno("the output cannot be written");
-  return done;
-}
-
-Status to_file(ProfileReader& profile, const TimeWindow& window, const ExportOptions& options) {
-  auto file = NewFile::create(options.output);
+Status to_output(ProfileReader& profile, const TimeWindow& window, const ExportOptions& options) {
+  auto file = NewFile::create(options.output.empty() ? "-" : options.output);
   if (!file) return std::move(file).error();
   Status wrote;
   const TextSink sink = [&](std::string_view text) {
@@ -233,8 +223,7 @@ Status to_file(ProfileReader& profile, const TimeWindow& window, const ExportOpt
 Result<std::string> export_stream(ProfileReader& profile, const ExportOptions& options) {
   const auto window = parse_window(options.profile.window, profile);
   if (!window) return window.error();
-  Status done = options.output.empty() ? to_standard_output(profile, *window, options)
-                                       : to_file(profile, *window, options);
+  Status done = to_output(profile, *window, options);
   say_losses(profile);
   if (!done) return std::move(done).error();
   return std::string();

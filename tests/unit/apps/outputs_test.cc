@@ -113,6 +113,13 @@ TEST_CASE("a disk that fills up is one sentence, and the former output stays") {
   const Ran full = run_command(dir, {"profile", "export", profile, "-o", "/dev/full"});
   CHECK(full.status == 1);
   CHECK(full.err.find("No space left on device") != std::string::npos);
+  for (const char* what : {"events", "intervals", "matrix"}) {
+    const std::string line =
+        std::string(ONDELOC_COMMAND " profile export ") + profile + " -f " + what + " > /dev/full";
+    const Ran ran = run_program(dir, "/bin/sh", {"-c", line});
+    CHECK(ran.status == 1);
+    CHECK(ran.err.find("No space left on device") != std::string::npos);
+  }
 }
 
 TEST_CASE("links keep leading where they led, modes stay, a file that may not be written is kept") {
