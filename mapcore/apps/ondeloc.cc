@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // `ulimit -f` is an error like a full disk
   CLI::App app("Where MPI ranks should run: compute, compare and inspect mappings.", "ondeloc");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "ondeloc " ONDELOC_VERSION, "Print the version and exit");
   app.footer(
       "'ondeloc COMMAND --help' tells more; the manual is ondeloc(1).\n"
       "Exit status: 0 done, 1 bad input, 2 wrong usage.");

@@ -232,3 +232,10 @@ TEST_CASE("tables fit 80 columns, name their columns, and call a node without a 
   CHECK(widest_line(squares) <= 80);
   CHECK(squares.find("NUMA node  0  1  2") != std::string::npos);
 }
+
+TEST_CASE("the command tells its version") {
+  const TempDir dir;
+  const Ran ran = run_command(dir, {"--version"});
+  CHECK(ran.status == 0);
+  CHECK(ran.out.starts_with("ondeloc "));
+}
