@@ -21,25 +21,30 @@ struct ReplayCommand {
   std::string format = "table";
 };
 
+const char* name_of(Decision decision) {
+  return decisions()[static_cast<std::size_t>(decision)].name;
+}
+
 std::string to_text(const Replay& replay) {
   std::string text = fmt::format("{:>8} {:>8} {:>8} {:>6} {:>6} {:>4} {:>10} {:>8} {:>5} {}\n",
                                  "interval", "bytes", "cost", "remote", "peak", "seen",
                                  "their cost", "could be", "moved", "decision");
   for (const ReplayStep& step : replay.steps) {
     auto looked = [&](const std::string& cell) { return step.looked ? cell : "-"; };
-    text += fmt::format("{:>8} {:>8} {:>8} {:>6} {:>6.3f} {:>4} {:>10} {:>8} {:>5} {}\n",
-                        step.interval, bytes_text(step.bytes), seconds_text(step.now.total),
-                        share_text(step.now.remote_share), step.now.peak_load,
-                        looked(std::to_string(step.seen)), looked(seconds_text(step.present.total)),
-                        looked(seconds_text(step.candidate.total)), step.moved,
-                        !step.looked    ? "waits"
-                        : step.remapped ? "remaps"
-                                        : "keeps");
+    text +=
+        fmt::format("{:>8} {:>8} {:>8} {:>6} {:>6.3f} {:>4} {:>10} {:>8} {:>5} {}\n", step.interval,
+                    bytes_text(step.bytes), seconds_text(step.now.total),
+                    share_text(step.now.remote_share), step.now.peak_load,
+                    looked(std::to_string(step.seen)), looked(seconds_text(step.present.total)),
+                    looked(seconds_text(step.candidate.total)), step.moved, name_of(step.decision));
   }
   text +=
       "cost, remote, peak: of this interval under the mapping in force; seen: intervals\n"
       "since the last look; their cost, could be: of these together, under the mapping\n"
-      "in force and under the algorithm's; moved: ranks that change their NUMA node\n";
+      "in force and under the algorithm's; moved: ranks that change their NUMA node;\n"
+      "decision:\n";
+  for (const DecisionInfo& info : decisions())
+    text += fmt::format("  {:<9} {}\n", info.name, info.meaning);
   return text + fmt::format(
                     "predicted total {:.6g} s + migrations {:.6g} s = {:.6g} s\n"
                     "without any remapping {:.6g} s\n",
@@ -60,6 +65,7 @@ std::string to_json_text(const Replay& replay) {
                                  {"peak_load", step.now.peak_load},
                                  {"looked", step.looked},
                                  {"remapped", step.remapped},
+                                 {"decision", name_of(step.decision)},
                                  {"moved", step.moved},
                                  {"migration", step.migration}});
     nlohmann::ordered_json& last = json["intervals"].back();
@@ -122,8 +128,9 @@ void add_replay(CLI::App& app, Job& job) {
       ->check(finite(0, 1));
   command
       ->add_option("--slope", replay.slope,
-                   "factor by which the time between two looks changes (default: 2)")
-      ->check(finite(1.000001, 1e6));
+                   "factor by which the time between two looks changes, as slope= of --ondeloc "
+                   "(default: 2)")
+      ->check(finite(1.01, 100));
   command
       ->add_option("--max-interval", replay.max_seconds,
                    "longest time between two looks in seconds (default: 30)")

@@ -11,6 +11,15 @@
 namespace ondeloc {
 namespace {
 
+constexpr DecisionInfo kDecisions[] = {
+    {Decision::kWaits, "waits", "no look is due"},
+    {Decision::kKeeps, "keeps", "nothing better, or too little for the migrations"},
+    {Decision::kFleeting, "fleeting", "better, but the phase before lasted for one look only"},
+    {Decision::kUnpaid, "unpaid", "better, but what earlier migrations cost is not made up for"},
+    {Decision::kRemaps, "remaps", "ranks move"},
+    {Decision::kReturns, "returns", "ranks move to where they were at the start: more was lost"},
+};
+
 CommMatrix add(const CommMatrix& a, const CommMatrix& b) {
   std::vector<MatrixEntry> entries = a.entries;
   entries.insert(entries.end(), b.entries.begin(), b.entries.end());
@@ -61,6 +70,7 @@ class Loop {
     const Traffic traffic(seen_);
     const double horizon = phase_.advance(traffic, seen_seconds_) + options_.slope * seen_seconds_;
     step.looked = true;
+    step.decision = Decision::kKeeps;
     step.seen = seen_intervals_;
     if (traffic.total() > 0 && traffic.ranks() > 1) {
       auto mapping = compute_mapping(
@@ -94,14 +104,22 @@ class Loop {
     input.cost_new = ledger_.cost_to_count(step.candidate.total, cost_of(place_.start, traffic),
                                            input.migration_seconds);
     input.threshold = options_.threshold;
+    step.decision = decision_on(mapping, input, step.candidate.total);
+    if (step.decision == Decision::kReturns) remap(place_.start, step);
+    if (step.decision == Decision::kRemaps) remap(std::move(mapping), step);
+  }
+
+  // `candidate`: predicted seconds, without what the ledger adds.
+  Decision decision_on(const Mapping& mapping, DecisionInput input, double candidate) const {
+    if (options_.always) return mapping == mapping_ ? Decision::kKeeps : Decision::kRemaps;
     // The way back comes first: what was lost already is certain, what is to be gained is not.
-    if (!options_.always && mapping_ != place_.start &&
-        ledger_.should_go_back(migration_to(place_.start))) {
-      remap(place_.start, step);
-    } else if (options_.always ? mapping != mapping_
-                               : !phase_.is_fleeting() && worth_remapping(input)) {
-      remap(std::move(mapping), step);
-    }
+    if (mapping_ != place_.start && ledger_.should_go_back(migration_to(place_.start)))
+      return Decision::kReturns;
+    const bool pays = worth_remapping(input);
+    input.cost_new = candidate;
+    if (!worth_remapping(input)) return Decision::kKeeps;
+    if (phase_.is_fleeting()) return Decision::kFleeting;
+    return pays ? Decision::kRemaps : Decision::kUnpaid;
   }
 
   void remap(Mapping mapping, ReplayStep& step) {
@@ -126,6 +144,8 @@ class Loop {
 };
 
 }  // namespace
+
+std::span<const DecisionInfo> decisions() { return kDecisions; }
 
 Result<Replay> replay_series(const ReplayPlace& place, const std::vector<CommMatrix>& series,
                              const ReplayOptions& options) {

@@ -4,6 +4,7 @@
 // predicted time of a migration is added where it happens. Thread safety: pure function.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,16 @@ struct ReplayOptions {
   bool always = false;      // apply every mapping that differs
 };
 
+// What was done after an interval, and why nothing.
+enum class Decision { kWaits, kKeeps, kFleeting, kUnpaid, kRemaps, kReturns };
+struct DecisionInfo {
+  Decision decision;
+  const char* name;
+  const char* meaning;  // for a person, of at most 70 characters
+};
+// In the order of the enum.
+std::span<const DecisionInfo> decisions();
+
 struct ReplayStep {
   int interval = 0;
   double bytes = 0;
@@ -32,6 +43,7 @@ struct ReplayStep {
   int seen = 0;
   Cost present, candidate;
   bool remapped = false;
+  Decision decision = Decision::kWaits;
   int moved = 0;         // ranks that change their NUMA node after this interval
   double migration = 0;  // predicted seconds
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "mapcore/comm/matrix_io.h"
@@ -144,6 +145,30 @@ TEST_CASE("no series costs more than the start, 1 %, four moves and what one loo
       CHECK(replay.cost + replay.migration <=
             1.01 * replay.start_cost + 4 * c.one_migration() + worst_look(c, replay, start));
     }
+  }
+}
+
+TEST_CASE("each decision is told, and agrees with what was done") {
+  std::map<Decision, int> seen;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    std::mt19937 random(seed);
+    const int length = std::array{1, 2, 3, 5, 7}[seed % 5];
+    const std::vector<CommMatrix> pool{partners(16, 1, 3e7), partners(16, 8, 3e7),
+                                       partners(16, 2, 3e7)};
+    const Case c(8, phases(pool, length, 120, random));
+    for (const ReplayStep& step : c.replay(c.fixed("packed")).steps) {
+      ++seen[step.decision];
+      const Decision why = step.decision;
+      CHECK((why == Decision::kWaits) == !step.looked);
+      CHECK((why == Decision::kRemaps || why == Decision::kReturns) == step.remapped);
+      if (why == Decision::kFleeting || why == Decision::kUnpaid)
+        CHECK(step.candidate.total < step.present.total);
+    }
+  }
+  for (const DecisionInfo& info : decisions()) {
+    CAPTURE(info.name);
+    CHECK(&info == &decisions()[static_cast<std::size_t>(info.decision)]);
+    CHECK(seen[info.decision] > 0);
   }
 }
 
