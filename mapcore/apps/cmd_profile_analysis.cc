@@ -36,7 +36,9 @@ Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
   const auto window = parse_window(options.profile.window, profile);
   if (!window) return window.error();
   options.metrics.clusters.window = *window;
-  return find_clusters(profile, options.metrics.clusters, show_progress("clustering"));
+  auto clusters = find_clusters(profile, options.metrics.clusters, show_progress("clustering"));
+  say_losses(profile);  // what is damaged is known once all has been read
+  return clusters;
 }
 
 std::string memory_source(const ProfileReader& profile, const AnalysisOptions& options) {
@@ -63,7 +65,6 @@ Result<Analysis> analyse(AnalysisOptions& options) {
   }
   const auto metrics =
       compute_metrics(*profile, *clusters, options.metrics, show_progress("measuring"));
-  say_losses(*profile);
   if (!metrics) return metrics.error();
   return Analysis{*std::move(clusters), *metrics, memory_source(*profile, options),
                   all_drops(*profile)};
@@ -143,7 +144,6 @@ Result<std::string> run_clusters(AnalysisOptions& options) {
   auto profile = open_profile(options.profile.file);
   if (!profile) return std::move(profile).error();
   const auto found = cluster(*profile, options);
-  say_losses(*profile);
   if (!found) return found.error();
   say_fewer(options.metrics.clusters, *found);
   Json out = Json::array();

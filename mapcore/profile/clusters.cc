@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/profile/clusters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mapcore/profile/pair_sum.h"
@@ -90,6 +92,12 @@ Progress part_of(const Progress& progress, double from, double to) {
   return [=](double share) { progress(from + share * (to - from)); };
 }
 
+Error nothing_in(const TimeWindow& window, const TimeWindow& whole) {
+  const bool all = window.from_ns <= whole.from_ns && window.to_ns >= whole.to_ns;
+  return Error(fmt::format("no message between different ranks {}",
+                           all ? "is in the profile" : "lies in this time window"));
+}
+
 }  // namespace
 
 Result<Clusters> find_clusters(ProfileReader& profile, const ClusterOptions& options,
@@ -97,7 +105,7 @@ Result<Clusters> find_clusters(ProfileReader& profile, const ClusterOptions& opt
   const TimeWindow whole = profile.span();
   const TimeWindow span{std::max(whole.from_ns, options.window.from_ns),
                         std::min(whole.to_ns, options.window.to_ns)};
-  if (span.from_ns >= span.to_ns) return Error("no message lies in this time window");
+  if (span.from_ns >= span.to_ns) return nothing_in(options.window, whole);
   Clusters found{TimeBins(span, options.bins), std::vector<int>(options.bins, -1), {}, 0};
   const auto add = [&](std::span<const ProfileEvent> events) {
     for (const ProfileEvent& event : events) found.bins.add(event);
@@ -105,7 +113,7 @@ Result<Clusters> find_clusters(ProfileReader& profile, const ClusterOptions& opt
   profile.for_each(span, add, part_of(progress, 0, 0.5));
   std::vector<std::size_t> bins;
   const std::vector<WeightedPoint> points = found.bins.points(bins);
-  if (points.empty()) return Error("no message between different ranks lies in this time window");
+  if (points.empty()) return nothing_in(options.window, whole);
   const KMeans chosen = options.clusters == 0
                             ? choose_clusters(points, options.max_clusters, 1)
                             : std::move(kmeans_all(points, options.clusters).back());

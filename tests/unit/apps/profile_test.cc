@@ -109,6 +109,18 @@ TEST_CASE("what the recording dropped is told by whatever rests on the messages"
   CHECK(nlohmann::json::parse(json.out)["metrics"]["dropped_messages"] == 10);
 }
 
+TEST_CASE("damage is told even where it leaves no message") {
+  const TempDir dir;
+  const std::string ft = import_npb(dir, "ft.A.32");
+  write_text(dir.file("cut"), read_text(ft).substr(0, 5000));
+  for (const char* command : {"metrics", "clusters", "classify"}) {
+    const Ran ran = run_command(dir, {"profile", command, dir.file("cut")});
+    check_sentence(ran, 1, "no message between different ranks is in the profile");
+    CHECK(ran.told() == 2);
+    CHECK(ran.err.find("window") == std::string::npos);
+  }
+}
+
 TEST_CASE("the map of a profile takes one group per cluster, not the sum") {
   const TempDir dir;
   const std::string ft = import_npb(dir, "mg.A.32");
