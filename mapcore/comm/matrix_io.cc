@@ -190,13 +190,19 @@ CommMatrix from_pairs(int ranks, std::vector<MatrixEntry> entries) {
   return matrix;
 }
 
+// Spreadsheets put a byte order mark before the UTF-8 that they write.
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
 // A header has a letter first, a row of numbers has not ("nan" and "inf" are words of no header).
 bool looks_like_csv(std::string_view line) { return line.find(',') != std::string_view::npos; }
 
 }  // namespace
 
 Result<CommMatrix> parse_matrix(std::string_view text, std::string_view name) {
-  Lines lines(text);
+  Lines lines(without_mark(text));
   if (!lines.next()) return Error(fmt::format("{}: no number in it", name));
   if (!looks_like_csv(lines.line())) return parse_mat(lines, name);
   auto table = parse_csv(lines, name, false);
@@ -207,7 +213,7 @@ Result<CommMatrix> parse_matrix(std::string_view text, std::string_view name) {
 }
 
 Result<std::vector<CommMatrix>> parse_intervals(std::string_view text, std::string_view name) {
-  Lines lines(text);
+  Lines lines(without_mark(text));
   if (!lines.next()) return Error(fmt::format("{}: it is empty", name));
   auto table = parse_csv(lines, name, true);
   if (!table) return std::move(table).error();

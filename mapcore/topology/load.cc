@@ -215,6 +215,10 @@ Result<Machine> load_machine(const std::string& source) {
   if (!topology) return std::move(topology).error();
   Machine machine;
   machine.source = source.empty() ? "host" : source;
+  const int last = hwloc_bitmap_last(hwloc_topology_get_topology_cpuset(topology->get()));
+  if (last >= CpuSet::kMaxCpu)
+    return Error(fmt::format("topology '{}': CPU {} is beyond the {} that ondeloc knows",
+                             shorten_path(machine.source), last, CpuSet::kMaxCpu));
   add_pus(topology->get(), machine);
   if (machine.pus.empty())
     return Error(fmt::format("topology '{}': it has no PU", shorten_path(machine.source)));

@@ -23,6 +23,17 @@ TEST_CASE("csv adds up repeated pairs") {
   CHECK(matrix->entries[0].messages == 3);
 }
 
+TEST_CASE("a byte order mark is no part of the header") {
+  const auto marked = parse_matrix("\xEF\xBB\xBFsrc,dst,bytes\n0,1,5\n", "m.csv");
+  REQUIRE(marked.ok());
+  CHECK(marked->entries.size() == 1);
+  CHECK(parse_intervals("\xEF\xBB\xBFinterval,src,dst,bytes\n0,0,1,5\n", "i.csv").ok());
+  CHECK(parse_matrix("\xEF\xBB\xBF"
+                     "0 1\n1 0\n",
+                     "m.mat")
+            .ok());
+}
+
 TEST_CASE("intervals, empty ones included") {
   const auto series = parse_intervals("interval,src,dst,bytes\n0,0,1,5\n2,1,2,7\n", "m");
   REQUIRE(series.ok());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/topology/load.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,6 +56,14 @@ TEST_CASE("real machines") {
     REQUIRE(machine.ok());
     for (const Pu& pu : machine->pus) CHECK(pu.node.value >= 0);
   }
+}
+
+TEST_CASE("CPUs beyond the largest number are told, not left out") {
+  CHECK(load_machine(fmt::format("pu:{}", CpuSet::kMaxCpu)).ok());
+  const auto more = load_machine(fmt::format("pu:{}", CpuSet::kMaxCpu + 1));
+  REQUIRE_FALSE(more.ok());
+  CHECK(more.error().message() ==
+        "topology 'pu:8193': CPU 8192 is beyond the 8192 that ondeloc knows");
 }
 
 TEST_CASE("a topology that may not be read is told as such") {
