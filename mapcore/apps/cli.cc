@@ -84,7 +84,9 @@ void add_slot_options(CLI::App& command, SlotOptions& options) {
                   "number of ranks, where the last ones talk to nobody (default: those of the "
                   "matrix)")
       ->check(CLI::Range(1, kMaxMatrixRanks));
-  command.add_option("-c,--cpus-per-task", options.cpus_per_task, "CPUs of each rank (default: 1)")
+  command
+      .add_option("-c,--cpus-per-task", options.cpus_per_task,
+                  "CPUs of each rank (default: 1, or a whole core while there are enough)")
       ->check(CLI::Range(1, CpuSet::kMaxCpu));
   command.add_flag("--oversubscribe", options.oversubscribe,
                    "let ranks share CPUs where there are not enough");

@@ -161,7 +161,8 @@ void add_evaluate(CLI::App& app, Job& job) {
                                             "communication matrix, .mat or CSV; - reads "
                                             "standard input");
   CLI::Option* intervals = command->add_option("-i,--intervals", options->intervals,
-                                               "a series: CSV with interval,src,dst,bytes");
+                                               "a series: CSV with interval,src,dst,bytes; - reads "
+                                               "standard input");
   matrix->excludes(intervals);
   command
       ->add_option("--mapping", options->mapping,
