@@ -30,7 +30,7 @@ std::string to_text(const Replay& replay) {
                                  "interval", "bytes", "cost", "remote", "peak", "seen",
                                  "their cost", "could be", "moved", "decision");
   for (const ReplayStep& step : replay.steps) {
-    auto looked = [&](const std::string& cell) { return step.looked ? cell : "-"; };
+    auto looked = [&](const std::string& cell) { return step.looked() ? cell : "-"; };
     text +=
         fmt::format("{:>8} {:>8} {:>8} {:>6} {:>6.3f} {:>4} {:>10} {:>8} {:>5} {}\n", step.interval,
                     bytes_text(step.bytes), seconds_text(step.now.total),
@@ -63,14 +63,14 @@ std::string to_json_text(const Replay& replay) {
                                  {"bytes", step.bytes},
                                  {"cost", step.now.total},
                                  {"peak_load", step.now.peak_load},
-                                 {"looked", step.looked},
-                                 {"remapped", step.remapped},
+                                 {"looked", step.looked()},
+                                 {"remapped", step.remapped()},
                                  {"decision", name_of(step.decision)},
                                  {"moved", step.moved},
                                  {"migration", step.migration}});
     nlohmann::ordered_json& last = json["intervals"].back();
     if (step.now.remote_share) last["remote_share"] = *step.now.remote_share;
-    if (step.looked) {
+    if (step.looked()) {
       last["look"] = {{"intervals", step.seen},
                       {"cost", step.present.total},
                       {"candidate", step.candidate.total}};

@@ -69,7 +69,6 @@ class Loop {
   Status look(ReplayStep& step) {
     const Traffic traffic(seen_);
     const double horizon = phase_.advance(traffic, seen_seconds_) + options_.slope * seen_seconds_;
-    step.looked = true;
     step.decision = Decision::kKeeps;
     step.seen = seen_intervals_;
     if (traffic.total() > 0 && traffic.ranks() > 1) {
@@ -78,7 +77,7 @@ class Loop {
       if (!mapping) return std::move(mapping).error();
       decide(traffic, horizon, *std::move(mapping), step);
     }
-    interval_.step(step.remapped);
+    interval_.step(step.remapped());
     seen_ = {};
     seen_seconds_ = 0;
     seen_intervals_ = 0;
@@ -123,7 +122,6 @@ class Loop {
   }
 
   void remap(Mapping mapping, ReplayStep& step) {
-    step.remapped = true;
     step.moved = count_migrations(place_.slots, mapping_, mapping);
     step.migration = migration_to(mapping);
     replay_.migration += step.migration;

@@ -37,15 +37,15 @@ struct ReplayStep {
   int interval = 0;
   double bytes = 0;
   Cost now;  // of this interval under the mapping in force
-  bool looked = false;
-  // Where `looked`: of all `seen` intervals since the last look together, under the mapping in
+  Decision decision = Decision::kWaits;
+  // Where it looked: of all `seen` intervals since the last look together, under the mapping in
   // force and under the algorithm's. Both 0 without traffic.
   int seen = 0;
   Cost present, candidate;
-  bool remapped = false;
-  Decision decision = Decision::kWaits;
   int moved = 0;         // ranks that change their NUMA node after this interval
   double migration = 0;  // predicted seconds
+  bool looked() const { return decision != Decision::kWaits; }
+  bool remapped() const { return decision == Decision::kRemaps || decision == Decision::kReturns; }
 };
 
 struct Replay {

@@ -122,7 +122,7 @@ double worst_look(const Case& c, const Replay& replay, const Mapping& start) {
     lost +=
         replay.steps[t].now.total - evaluate(c.model, c.slots, Traffic(c.series[t]), start).total;
     worst = std::max(worst, lost);
-    if (replay.steps[t].looked) lost = 0;
+    if (replay.steps[t].looked()) lost = 0;
   }
   return worst;
 }
@@ -159,8 +159,8 @@ TEST_CASE("each decision is told, and agrees with what was done") {
     for (const ReplayStep& step : c.replay(c.fixed("packed")).steps) {
       ++seen[step.decision];
       const Decision why = step.decision;
-      CHECK((why == Decision::kWaits) == !step.looked);
-      CHECK((why == Decision::kRemaps || why == Decision::kReturns) == step.remapped);
+      CHECK((why == Decision::kWaits) == (step.seen == 0));
+      CHECK((why == Decision::kRemaps || why == Decision::kReturns) == (step.migration > 0));
       if (why == Decision::kFleeting || why == Decision::kUnpaid)
         CHECK(step.candidate.total < step.present.total);
     }
@@ -183,7 +183,7 @@ TEST_CASE("two series that begin alike: staying is wrong for one, moving for the
   CHECK(same.cost(start, 1) > 1.01 * same.cost(best, 1) + move);
   CHECK(other.cost(start, 0) * 1.02 <
         other.cost(start, 0) - other.cost(start, 1) + other.cost(best, 1));
-  CHECK(same.replay(start).steps[0].remapped == other.replay(start).steps[0].remapped);
+  CHECK(same.replay(start).steps[0].remapped() == other.replay(start).steps[0].remapped());
 }
 
 TEST_CASE("phases that differ: better than every static mapping, migrations included") {
