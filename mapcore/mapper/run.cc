@@ -160,7 +160,7 @@ class Mapper {
       lines_.push_back(good.error().message() + "; ranks stay where Slurm put them");
       return;
     }
-    turn_ = std::make_unique<Turn>(config_.options, *placement_, ranks_);
+    turn_ = std::make_unique<Turn>(config_.options, *machine_, *placement_, ranks_);
     if (config_.options.decide == Decide::kNever) placement_->keep_bindings();
   }
 

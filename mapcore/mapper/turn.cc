@@ -29,17 +29,21 @@ double Turn::migration_to(const Mapping& mapping) const {
                            follows ? resident_bytes() : std::vector<double>(), follows);
 }
 
+Result<Mapping> Turn::map(const Traffic& traffic, const CounterDelta& delta) const {
+  const SlotPlan& plan = placement_.slots();
+  return compute_mapping(options_.algorithm, {plan.machine, plan.slots, traffic, model_,
+                                              placement_.current(), delta.off_node, &whole_});
+}
+
 // The mapping to move to, if there is one that is worth it.
 std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const CounterDelta& delta,
                                             double seconds, double cost_now) {
-  const SlotPlan& plan = placement_.slots();
   const double horizon = phase_.advance(traffic, seconds) + options_.slope * seconds;
   const double cost_start = cost_at_start(traffic, delta);
   ledger_.add(cost_now, cost_start);
-  if (traffic.total() == 0 || traffic.ranks() < 2 || options_.decide == Decide::kNever)
+  if (cost_now == 0 || traffic.ranks() < 2 || options_.decide == Decide::kNever)
     return std::nullopt;
-  auto wanted = compute_mapping(options_.algorithm,
-                                {plan.machine, plan.slots, traffic, model_, placement_.current()});
+  auto wanted = map(traffic, delta);
   if (!wanted) {
     placement_.notes().insert(wanted.error().message());
     return std::nullopt;
@@ -53,7 +57,7 @@ std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const Counte
     return start_;
   }
   const double migration = migration_to(*wanted);
-  const Cost then = evaluate(model_, plan.slots, traffic, *wanted, delta.off_node);
+  const Cost then = evaluate(model_, placement_.slots().slots, traffic, *wanted, delta.off_node);
   const double cost_new = ledger_.cost_to_count(then.total, cost_start, migration);
   const DecisionInput input{cost_now, cost_new, seconds, horizon, migration, options_.threshold};
   if (!placement_.changes(*wanted) || phase_.is_fleeting() || !worth_remapping(input))

@@ -15,8 +15,10 @@ namespace ondeloc {
 
 class Turn {
  public:
-  Turn(const Options& options, Placement& placement, Ranks& ranks)
+  // `whole`: the machine before it was restricted to the step. All references outlive the object.
+  Turn(const Options& options, const Machine& whole, Placement& placement, Ranks& ranks)
       : options_(options),
+        whole_(whole),
         placement_(placement),
         ranks_(ranks),
         model_(CostModel::from(placement.slots().machine)) {}
@@ -36,6 +38,7 @@ class Turn {
 
  private:
   ReportInterval look(const CounterDelta& delta, const Traffic& traffic) const;
+  Result<Mapping> map(const Traffic& traffic, const CounterDelta& delta) const;
   std::optional<Mapping> better_mapping(const Traffic& traffic, const CounterDelta& delta,
                                         double seconds, double cost_now);
   double cost_at_start(const Traffic& traffic, const CounterDelta& delta);
@@ -43,6 +46,7 @@ class Turn {
   std::vector<double> resident_bytes() const;
 
   const Options& options_;
+  const Machine& whole_;
   Placement& placement_;
   Ranks& ranks_;
   CostModel model_;

@@ -188,7 +188,7 @@ Result<Mapping> map_coordinated(const MapRequest& request, std::string_view) {
   const Graph& graph = ranks.view;
   const Target target = Target::from(request, ranks.strength);
   const Part previous = nodes_of(request);
-  const bool nothing_to_gain = request.traffic.total() <= 0 || target.usable < 2;
+  const bool nothing_to_gain = target.mean_load <= 0 || target.usable < 2;
   if (nothing_to_gain)
     return place_on_slots(request, previous.empty() ? packed_start(graph, target) : previous);
   return place_on_slots(request, Solver(request, ranks, target, previous).run());

@@ -31,6 +31,8 @@ using namespace ondeloc;
 namespace {
 
 constexpr int kRanks = 4;
+// In place of a partner's bit: ranks 0 and 1 talk to other nodes, 2 and 3 to nobody.
+constexpr int kOffNode = kRanks;
 
 // The mapped segment of a rank: what libondeloc_rank.so does, with ordinary stores.
 struct Rank {
@@ -61,11 +63,11 @@ Rank attach(int fd) {
   const Rank rank = attach(fd);
   rank.slot(local).owner_pid = getpid();
   rank.slot(local).rank_state = ONDELOC_RANK_ATTACHED;
-  for (int bit; (bit = *partner_bit) >= 0;) {
-    ondeloc_cell& cell = rank.cell(local, local ^ bit);
+  for (int bit; (bit = *partner_bit) >= 0; usleep(5000)) {
+    if (bit == kOffNode && local > 1) continue;
+    ondeloc_cell& cell = rank.cell(local, bit == kOffNode ? kRanks : local ^ bit);
     cell.bytes = cell.bytes + 20'000'000;  // enough for the model to see a gain
     cell.messages = cell.messages + 1;
-    usleep(5000);
   }
   rank.slot(local).rank_state = ONDELOC_RANK_DETACHED;
   _exit(0);
@@ -180,6 +182,36 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
   CHECK(remap["remote_share_before"] >= 0.9);
   CHECK(remap["remote_share_after"] <= 0.1);
   CHECK(remap["moved"].size() >= 2);
+}
+
+TEST_CASE("ranks that talk to other nodes only are kept from loading one memory") {
+  if (!two_cpus()) {
+    WARN("needs CPUs 0 and 1");
+    return;
+  }
+  const CpuSet left = *CpuSet::parse_list("0"), right = *CpuSet::parse_list("1");
+  Step step({left, left, right, right});
+  *step.partner_bit = kOffNode;
+  const auto apart = [&] { return *get_affinity(step.pids[0]) != *get_affinity(step.pids[1]); };
+  bool moved = false;
+  std::thread other([&] {
+    const Rank rows = attach(step.segment.get());
+    const auto is_over = [&] { return (moved = apart()) && rows.header().tick >= 3; };
+    // The masks are set once the processes run, which is before they send.
+    for (int local = 0; local < 2; ++local) {
+      for (int i = 0; i < 4000 && rows.cell(local, kRanks).messages == 0; ++i) usleep(5000);
+    }
+    for (int i = 0; i < 2000 && !is_over(); ++i) usleep(5000);
+    *step.partner_bit = -1;
+  });
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  config.options.algorithm = "coordinated";
+  (void)run_mapper(config);
+  other.join();
+  CHECK(moved);
+  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  CHECK(report["totals"]["remaps"] == 1);
 }
 
 TEST_CASE("what a rank sent, by its own account, and what never came is noted") {
