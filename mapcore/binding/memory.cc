@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "mapcore/base/text.h"
@@ -23,6 +24,16 @@ NodeMask only(int node) {
   return mask;
 }
 
+// "Node 0 MemFree:         9168080 kB"
+std::optional<std::uint64_t> bytes_after(std::string_view meminfo, std::string_view name) {
+  const std::size_t at = meminfo.find(name);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = trim_blanks(meminfo.substr(at + name.size()));
+  const auto kib = parse_unsigned(rest.substr(0, rest.find(' ')));
+  if (!kib || *kib > UINT64_MAX / 1024) return std::nullopt;
+  return *kib * 1024;
+}
+
 }  // namespace
 
 Result<long> move_pages_between(pid_t pid, int from, int to) {
@@ -34,15 +45,17 @@ Result<long> move_pages_between(pid_t pid, int from, int to) {
   return left;
 }
 
-std::optional<std::uint64_t> free_bytes_of_node(int node) {
+std::optional<std::uint64_t> room_in_meminfo(std::string_view meminfo) {
+  const auto free = bytes_after(meminfo, " MemFree:");
+  if (!free) return std::nullopt;
+  const std::uint64_t cache = bytes_after(meminfo, " Inactive(file):").value_or(0);
+  const std::uint64_t dirty = bytes_after(meminfo, " Dirty:").value_or(0);
+  return *free + (cache - std::min(cache, dirty));
+}
+
+std::optional<std::uint64_t> room_on_node(int node) {
   const auto text = read_small_file(fmt::format("/sys/devices/system/node/node{}/meminfo", node));
-  if (!text) return std::nullopt;
-  const std::size_t at = text->find("MemFree:");
-  if (at == std::string::npos) return std::nullopt;
-  const std::string_view rest = trim_blanks(std::string_view(*text).substr(at + 8));
-  const auto kib = parse_unsigned(rest.substr(0, rest.find(' ')));
-  if (!kib) return std::nullopt;
-  return *kib * 1024;
+  return text ? room_in_meminfo(*text) : std::nullopt;
 }
 
 bool numa_balancing_on() {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "mapcore/base/result.h"
 
@@ -16,8 +17,12 @@ namespace ondeloc {
 // Returns the pages that could not be moved. Blocks for as long as the copying takes.
 Result<long> move_pages_between(pid_t pid, int from, int to);
 
-// MemFree of a node in bytes, from /sys/devices/system/node; empty where unknown.
-std::optional<std::uint64_t> free_bytes_of_node(int node);
+// Bytes that a node can take in, from /sys/devices/system/node; empty where unknown. Free memory
+// and the file cache that the kernel drops first, as far as it is clean: a node that has run jobs
+// for a day has hardly any memory that is free.
+std::optional<std::uint64_t> room_on_node(int node);
+// The same from the text of that node's meminfo.
+std::optional<std::uint64_t> room_in_meminfo(std::string_view meminfo);
 
 // kernel.numa_balancing; false where the kernel has no such setting.
 bool numa_balancing_on();

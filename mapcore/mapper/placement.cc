@@ -166,7 +166,7 @@ void Placement::move_memory(const RankState& state, NodeIndex from, NodeIndex to
   if (!memory_follows_ || from == to) return;
   const int source = plan_.machine.nodes[static_cast<std::size_t>(from.value)].os;
   const int target = plan_.machine.nodes[static_cast<std::size_t>(to.value)].os;
-  const auto resident = read_resident_bytes(state.process), room = free_bytes_of_node(target);
+  const auto resident = read_resident_bytes(state.process), room = room_on_node(target);
   if (resident && room && *room < *resident) {
     notes_.insert(fmt::format("rank {}: its pages stayed on NUMA node {}: node {} has no room",
                               state.world.value, source, target));

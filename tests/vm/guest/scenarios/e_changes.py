@@ -11,7 +11,7 @@ from harness import (BTL, Failed, HERE, STEADY, alone, check, inside_cpuset, mas
                      shared_pu, show, step_clean, step_groups, wait_for)
 from steps import OPTIONS, Phase, TALK, followed, follows, steady, step
 
-PAGES = 16 << 20  # bytes that every rank touches at its start
+PAGES = 16 << 20  # bytes that every rank touches at its start, at least
 
 
 def talkers():
@@ -45,7 +45,7 @@ def moves(first, series):
     return {rank: pair for rank, pair in table.items() if None not in pair and pair[0] != pair[1]}
 
 
-def memory_step(name, memory, right):
+def memory_step(name, memory, right, touched=PAGES):
     """pair traffic from Slurm's cyclic binding: half of the ranks have to change their node. The phase lasts until right(moves,
     pages of each rank); both as they were seen last."""
     pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("0")  # or the kernel moves pages, too
@@ -62,7 +62,7 @@ def memory_step(name, memory, right):
         with contextlib.suppress(OSError):
             last.update(moves=moves(first, series), pages=pages_by_rank(talkers()))
         return len(last.get("pages", ())) == 4 and bool(last["moves"]) and right(last["moves"], last["pages"])
-    watched = step(name, ["-n4"], [TALK, "--memory", PAGES >> 20], online=f"{OPTIONS},decide=always,memory={memory}",
+    watched = step(name, ["-n4"], [TALK, "--memory", touched >> 20], online=f"{OPTIONS},decide=always,memory={memory}",
                    phases=[Phase("quiet", at_rest), Phase("pair", enough)])
     check(last.get("moves"), f"no rank changed its node: {[show(ranks) for ranks in watched.series[-2:]]}; {watched.report['notes']}")
     check(right(last["moves"], last["pages"]),
@@ -82,6 +82,37 @@ def memory_follows_its_rank():
             majority(pages[rank]) == now for rank, (_, now) in went.items()))
         said.append(f"{memory}: {len(went)} ranks and their pages moved")
     return "; ".join(said)
+
+
+def fill_with_files():
+    """Nearly all free memory of the machine becomes file cache, as on any node that has run jobs for a day."""
+    free = sum(free_by_node().values())
+    path = pathlib.Path("/var/tmp/cached")
+    with path.open("wb") as file:
+        file.truncate(free * 21 // 20)  # a hole: read once, it is cached like any file
+    with path.open("rb", buffering=0) as file:
+        while file.read(1 << 20):
+            pass
+    return path
+
+
+def free_by_node():
+    return {int(place.parent.name[4:]): int(re.search(r"MemFree:\s+(\d+)", place.read_text())[1]) << 10
+            for place in pathlib.Path("/sys/devices/system/node").glob("node*/meminfo")}
+
+
+@scenario("2x4")
+def memory_follows_where_files_fill_it():
+    touched = 8 * PAGES
+    cached = fill_with_files()
+    try:
+        free = free_by_node()
+        check(max(free.values()) < touched, f"the file cache does not fill the memory: {free} bytes are free")
+        _, went = memory_step("memory_cached", "follow", lambda went, pages: all(
+            majority(pages[rank]) == now for rank, (_, now) in went.items()), touched)
+    finally:
+        cached.unlink()
+    return f"{len(went)} ranks and their pages moved with {max(free.values()) >> 20} MiB free at most"
 
 
 @scenario("2x4")
