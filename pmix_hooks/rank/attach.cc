@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/attach.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -40,9 +41,27 @@ struct Self {
   Way way;
 };
 constinit Self self{};
-enum class Opening { kNotYet, kNow, kDone };
-std::atomic<bool> prepared{false}, tried{false}, attached{false};
-std::atomic<Opening> opening{Opening::kNotYet};
+
+// What one thread does while the others that come to it wait: MPI sessions are made by any thread,
+// also beside MPI_Init. Not pthread_once, which would need a C library of 2.34.
+class Once {
+ public:
+  template <class Work>
+  void run(Work work) {
+    State before = State::kNotYet;
+    if (state_.compare_exchange_strong(before, State::kNow)) {
+      work();
+      state_.store(State::kDone);
+    }
+    while (state_.load() != State::kDone) sched_yield();
+  }
+
+ private:
+  enum class State { kNotYet, kNow, kDone };
+  std::atomic<State> state_{State::kNotYet};
+};
+constinit Once preparing, opening;
+std::atomic<bool> tried{false}, attached{false};
 std::atomic<std::uint32_t> notes{0};
 
 void* zeroed(std::size_t bytes) {
@@ -213,16 +232,11 @@ Launch launched_by() {
   return std::strcmp(nspace, expected) == 0 ? Launch::kPmix : Launch::kForeignPmix;
 }
 
-// Opens it at the first call. False also while another thread is at it: that one will note what is
-// in `notes` by then.
 bool segment_is_open() {
-  Opening before = Opening::kNotYet;
-  if (opening.compare_exchange_strong(before, Opening::kNow)) {
+  opening.run([] {
     if (self.in_step) self.segment.open(self.step);
-    opening.store(Opening::kDone);
-    return self.segment.valid();
-  }
-  return before == Opening::kDone && self.segment.valid();
+  });
+  return self.segment.valid();
 }
 
 void join() {
@@ -254,10 +268,11 @@ void add_note(std::uint32_t bits) {
 }
 
 void prepare() {
-  if (prepared.exchange(true)) return;
-  self.local_rank = -1;
-  self.in_step = parse_step_env(getenv(ONDELOC_ENV_STEP), self.step);
-  self.launch = launched_by();
+  preparing.run([] {
+    self.local_rank = -1;
+    self.in_step = parse_step_env(getenv(ONDELOC_ENV_STEP), self.step);
+    self.launch = launched_by();
+  });
 }
 
 void attach() {
