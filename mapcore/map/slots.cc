@@ -70,20 +70,31 @@ SlotSet repeat(const SlotSet& base, std::size_t n) {
 
 }  // namespace
 
-SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whole_cores) {
+namespace {
+
+void deal(const Machine& machine, std::vector<Unit>& units, int size, SlotSet& slots) {
+  for (CpuSet set = take(units, size); !set.empty(); set = take(units, size))
+    slots.push_back(make_slot(machine, std::move(set)));
+}
+
+// Slots that lie inside one node each; what is left of the nodes goes to `leftovers`.
+SlotSet cut_inside_nodes(const Machine& machine, const CpuSet& pus, int size, bool whole_cores,
+                         std::vector<Unit>& leftovers) {
   SlotSet slots;
-  std::vector<Unit> leftovers;
-  auto deal = [&](std::vector<Unit>& units) {
-    for (CpuSet set = take(units, size); !set.empty(); set = take(units, size)) {
-      slots.push_back(make_slot(machine, std::move(set)));
-    }
-  };
   for (std::size_t k = 0; k < machine.nodes.size(); ++k) {
     auto units = units_of_node(machine, pus, NodeIndex(static_cast<int>(k)), whole_cores);
-    deal(units);
+    deal(machine, units, size, slots);
     leftovers.insert(leftovers.end(), units.begin(), units.end());
   }
-  deal(leftovers);
+  return slots;
+}
+
+}  // namespace
+
+SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whole_cores) {
+  std::vector<Unit> leftovers;
+  SlotSet slots = cut_inside_nodes(machine, pus, size, whole_cores, leftovers);
+  deal(machine, leftovers, size, slots);
   return slots;
 }
 
@@ -127,6 +138,17 @@ bool has_repeated_pu(const SlotSet& slots) {
   return false;
 }
 
+// Together the ranks had all these PUs: none is to lie idle because they are bound.
+SlotSet slots_from_shared_mask(const Machine& machine, const CpuSet& pus, int ranks,
+                               int cpus_per_task) {
+  for (int size = pus.count() / ranks; size > cpus_per_task; --size) {
+    std::vector<Unit> leftovers;
+    SlotSet slots = cut_inside_nodes(machine, pus, size, true, leftovers);
+    if (slots.size() >= static_cast<std::size_t>(ranks)) return slots;
+  }
+  return slots_for(machine, pus, ranks, cpus_per_task);
+}
+
 SlotSet slots_from_masks(const Machine& machine, const SlotRequest& request,
                          std::span<const CpuSet> masks) {
   SlotSet slots;
@@ -151,12 +173,16 @@ Result<SlotPlan> plan_slots(const Machine& machine, const SlotRequest& request) 
   SlotPlan plan;
   plan.machine = restrict_machine(machine, all);
   plan.shared = masks.size() > 1 && all_equal(masks);
-  plan.slots = plan.shared ? slots_for(plan.machine, all, static_cast<int>(masks.size()),
-                                       request.cpus_per_task)
-                           : slots_from_masks(plan.machine, request, masks);
+  plan.slots = plan.shared
+                   ? slots_from_shared_mask(plan.machine, all, static_cast<int>(masks.size()),
+                                            request.cpus_per_task)
+                   : slots_from_masks(plan.machine, request, masks);
   plan.oversubscribed = has_repeated_pu(plan.slots) &&
                         (plan.shared || masks.size() > static_cast<std::size_t>(all.count()));
-  for (std::size_t i = 0; i < masks.size(); ++i) plan.initial.emplace_back(static_cast<int>(i));
+  // Slots to spare behind a shared mask are in all nodes alike, not in the last ones.
+  const std::size_t dealt = plan.shared ? plan.slots.size() : masks.size();
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    plan.initial.emplace_back(static_cast<int>(i * dealt / masks.size()));
   return plan;
 }
 

@@ -2,8 +2,9 @@
 // From the CPUs that Slurm gave the tasks of a step to the slots that mappings permute.
 //
 //   disjoint masks          the masks are the slots
-//   one mask shared by all  cut into slots of cpus_per_task PUs: whole cores while there are
-//                           enough, inside one NUMA node where possible
+//   one mask shared by all  cut into slots as wide as inside one NUMA node there are enough of, at
+//                           least cpus_per_task PUs: whole cores while there are enough. Not just
+//                           cpus_per_task: a rank would lose what it had beside them
 //   anything else           the multiset of the masks (--cpu-bind=sockets, ldoms, partly
 //                           overlapping masks)
 //   more ranks than PUs     slots repeat evenly; `oversubscribed` is set
@@ -28,10 +29,10 @@ struct SlotRequest {
 };
 
 struct SlotPlan {
-  Machine machine;      // restricted to the PUs of the slots
-  SlotSet slots;        // at least one per rank
-  Mapping initial;      // where Slurm put the ranks; rank i on slot i where masks were shared
-  bool shared = false;  // all ranks had one mask: nobody is bound to a slot yet
+  Machine machine;  // restricted to the PUs of the slots
+  SlotSet slots;    // at least one per rank
+  Mapping initial;  // where Slurm put the ranks; dealt evenly, in order, where masks were shared
+  bool shared = false;          // all ranks had one mask: nobody is bound to a slot yet
   bool oversubscribed = false;  // some PU belongs to two slots
 };
 

@@ -42,6 +42,28 @@ TEST_CASE("a shared mask is cut: whole cores first, inside one node") {
   CHECK(lists(plan_slots(machine, {part, 2, {}})->slots) == Lists{"2-3", "6-7"});
 }
 
+TEST_CASE("ranks that were bound to nothing keep all CPUs and all nodes") {
+  const auto plan_for = [](const char* topology, int ranks, int cpus_per_task) {
+    const Machine machine = *load_machine(topology);
+    const std::vector<CpuSet> masks(static_cast<std::size_t>(ranks), machine.allowed);
+    return *plan_slots(machine, {masks, cpus_per_task, {}});
+  };
+  const auto used = [](const SlotPlan& plan) {
+    Lists lists;
+    for (const SlotIndex slot : plan.initial)
+      lists.push_back(plan.slots[static_cast<std::size_t>(slot.value)].pus.to_list());
+    return lists;
+  };
+  CHECK(used(plan_for("numa:2 core:4 pu:1", 4, 1)) == Lists{"0-1", "2-3", "4-5", "6-7"});
+  CHECK(used(plan_for("numa:2 core:4 pu:1", 2, 1)) == Lists{"0-3", "4-7"});
+  CHECK(used(plan_for("numa:2 core:4 pu:1", 1, 1)) == Lists{"0-7"});
+  // No slot over two nodes; the one to spare is in the node that has fewer ranks.
+  CHECK(used(plan_for("numa:2 core:4 pu:1", 3, 1)) == Lists{"0-1", "2-3", "4-5"});
+  CHECK(used(plan_for("numa:4 core:8 pu:1", 5, 4)) ==
+        Lists{"0-3", "4-7", "12-15", "16-19", "24-27"});
+  CHECK(used(plan_for("numa:2 core:2 pu:2", 2, 1)) == Lists{"0-3", "4-7"});
+}
+
 TEST_CASE("more ranks than PUs: slots repeat evenly") {
   const Machine machine = *load_machine("numa:2 core:1 pu:1");
   const std::vector<CpuSet> masks(5, cpus("0-1"));
