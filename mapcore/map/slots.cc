@@ -61,10 +61,18 @@ bool all_disjoint(std::span<const CpuSet> masks) {
   return true;
 }
 
-// n slots from fewer: every PU is used as often as any other, give or take one.
+// n slots from fewer: every PU is used as often as any other, give or take one, and so is every
+// node.
 SlotSet repeat(const SlotSet& base, std::size_t n) {
   SlotSet slots;
-  for (std::size_t s = 0; s < n; ++s) slots.push_back(base[s % base.size()]);
+  while (slots.size() + base.size() <= n) slots.insert(slots.end(), base.begin(), base.end());
+  std::map<int, std::vector<std::size_t>> by_node;
+  for (std::size_t s = 0; s < base.size(); ++s) by_node[base[s].node.value].push_back(s);
+  for (std::size_t turn = 0; slots.size() < n; ++turn) {
+    for (const auto& [node, places] : by_node) {
+      if (turn < places.size() && slots.size() < n) slots.push_back(base[places[turn]]);
+    }
+  }
   return slots;
 }
 

@@ -73,6 +73,14 @@ TEST_CASE("more ranks than PUs: slots repeat evenly") {
   CHECK(lists(plan->slots) == Lists{"0", "1", "0", "1", "0"});
 }
 
+TEST_CASE("ranks beyond the last full round are in all nodes alike") {
+  const Machine machine = *load_machine("numa:4 core:4 pu:1");
+  std::vector<int> ranks(4);
+  for (const Slot& slot : slots_for(machine, machine.allowed, 22, 1))
+    ++ranks[static_cast<std::size_t>(slot.node.value)];
+  CHECK(ranks == std::vector<int>{6, 6, 5, 5});
+}
+
 TEST_CASE("ranks that share keep the width that they asked for") {
   const Machine machine = *load_machine("core:4 pu:1");
   CHECK(lists(shared_slots(machine, machine.allowed, 3, 2)) == Lists{"0-1", "2-3", "0-1"});
