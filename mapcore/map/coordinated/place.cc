@@ -58,7 +58,7 @@ class NodePlacer {
     for (std::size_t s = 0; s < slots.size() && !ranks.empty(); ++s) {
       const auto next = structured && s > 0 ? closest(ranks, pus, s) : ranks.begin();
       mapping_[static_cast<std::size_t>(*next)] = slots[s];
-      placed_.push_back(*next);
+      place_[static_cast<std::size_t>(*next)] = static_cast<int>(s);
       ranks.erase(next);
     }
   }
@@ -72,9 +72,9 @@ class NodePlacer {
     for (auto rank = ranks.begin(); rank != ranks.end(); ++rank) {
       double bytes = 0;
       for (const Traffic::Edge& edge : request_.traffic.edges(*rank)) {
-        const auto where = std::find(placed_.begin(), placed_.end(), edge.peer);
-        if (where == placed_.end()) continue;
-        const Pu* peer = pus[static_cast<std::size_t>(where - placed_.begin())];
+        const int where = place_[static_cast<std::size_t>(edge.peer)];
+        if (where < 0) continue;
+        const Pu* peer = pus[static_cast<std::size_t>(where)];
         for (const Level level : kShared)
           bytes += peer->at(level) >= 0 && peer->at(level) == pus[s]->at(level) ? edge.bytes : 0;
       }
@@ -86,7 +86,7 @@ class NodePlacer {
   const MapRequest& request_;
   const std::vector<const Pu*>& slot_pus_;
   Mapping& mapping_;
-  std::vector<int> placed_;  // placed_[s] = rank on slots[s]
+  std::vector<int> place_ = std::vector<int>(mapping_.size(), -1);  // of each rank among slots
 };
 
 }  // namespace
