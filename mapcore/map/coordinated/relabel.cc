@@ -118,7 +118,8 @@ double edge_between(const Graph& graph, int first, int second) {
 }
 
 bool is_no_worse(const Value& a, const Value& b) {
-  return !is_less(b.cost, a.cost) && !is_less(b.squares, a.squares) && !is_less(b.remote, a.remote);
+  return !is_less(b.cost, a.cost) && !is_less(b.squares, a.squares) &&
+         !is_less_remote(b.remote, a.remote);
 }
 
 // Home alone where there is room, else in exchange for a rank that does not belong there.

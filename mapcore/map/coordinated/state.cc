@@ -95,7 +95,7 @@ void State::refresh() {
     if (rank < 3) top[rank] = load, heaviest_[rank] = k;
     for (int l = k + 1; l < nodes_; ++l) {
       const std::size_t at = index(k, l);
-      value_.remote += link_[at];
+      value_.remote += link_[at] * target_.unit;
       locality_ += link_[at] * target_.penalty[at];
       largest_link_ = std::max(largest_link_, link_[at] * target_.link_per_byte[at]);
     }
@@ -199,8 +199,9 @@ Value State::least_after(int first, int second, int to, double edge, double know
   value.cost += smoothing_ > 0 ? smoothing_ * value.squares
                                : std::max({largest_load_without(from, to), new_a, new_b});
   const double* out = bytes_to(first);
-  value.remote = value_.remote + out[from] - out[to];
-  if (second >= 0) value.remote += bytes_to(second)[to] - bytes_to(second)[from] + 2 * edge;
+  double more = out[from] - out[to];
+  if (second >= 0) more += bytes_to(second)[to] - bytes_to(second)[from] + 2 * edge;
+  value.remote = value_.remote + more * target_.unit;
   return value;
 }
 

@@ -25,12 +25,15 @@ struct Value {
 // Sums of the same numbers in another order differ in the last bits: that is no difference.
 inline constexpr double kSame = 1e-11;
 inline bool is_less(double a, double b) { return a < b - kSame * b; }
+// Of bytes between nodes, of which there may be none: rounding leaves something of what was added
+// and taken away again, on either side of 0. In units of Target all bytes come to about 1.
+inline bool is_less_remote(double a, double b) { return a < b - kSame; }
 inline bool is_better(const Value& a, const Value& b) {
   if (is_less(a.cost, b.cost)) return true;
   if (is_less(b.cost, a.cost)) return false;
   if (is_less(a.squares, b.squares)) return true;
   if (is_less(b.squares, a.squares)) return false;
-  return is_less(a.remote, b.remote);
+  return is_less_remote(a.remote, b.remote);
 }
 inline bool are_equal(const Value& a, const Value& b) {
   return !is_better(a, b) && !is_better(b, a);

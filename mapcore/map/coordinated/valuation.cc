@@ -44,7 +44,7 @@ Value value_so_far(const Target& target, const Scratch& sums) {
     most = std::max(most, load);
     for (std::size_t l = k + 1; l < n; ++l) {
       const double bytes = sums.link[k * n + l] + sums.link[l * n + k];
-      value.remote += bytes;
+      value.remote += bytes * target.unit;
       locality += bytes * target.penalty[k * n + l];
       most = std::max(most, bytes * target.link_per_byte[k * n + l]);
     }

@@ -299,6 +299,35 @@ TEST_CASE("evaluate does not care how ranks are numbered") {
   CHECK(c.cost(mapping).total == Approx(other.cost(moved).total).epsilon(1e-12));
 }
 
+TEST_CASE("bytes that rounding leaves of none are none: the search ends") {
+  const Case c("numa:2 core:8 pu:1",
+               CommMatrix::from_entries(5, {{1, 3, 0.1, 1}, {2, 4, 0.4, 1}, {3, 1, 0.9, 1}}));
+  CHECK(c.map().size() == 5);
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    const int ranks = 4 + static_cast<int>(seed % 29);
+    std::vector<MatrixEntry> entries;
+    for (int i = 0; i + 1 < ranks; i += 2 + static_cast<int>(random() % 2))
+      entries.push_back({i, i + 1, static_cast<double>(1 + random() % 9) / 10, 1});
+    const Case groups(kMachines[seed % 3], CommMatrix::from_entries(ranks, entries));
+    CHECK(groups.map().size() == static_cast<std::size_t>(ranks));
+  }
+}
+
+TEST_CASE("many ranks of like traffic are spread as evenly as the simple starts do it") {
+  const int ranks = 260;
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i < ranks; ++i) {
+    for (int j = 0; j < ranks; ++j) entries.push_back({i, j, 1000, 1});
+  }
+  const Case c("numa:8 core:64 pu:1", CommMatrix::from_entries(ranks, entries));
+  const Cost ours = c.cost(c.map());
+  for (const char* start : {"packed", "scatter", "random", "balance", "ondeloc"}) {
+    INFO(start);
+    CHECK(is_no_worse(ours.total, c.cost(c.map(start)).total));
+  }
+}
+
 TEST_CASE("odd inputs") {
   CHECK(Case("numa:2 core:2 pu:1", CommMatrix::from_entries(3, {})).map().size() == 3);
   CHECK(Case("numa:1 core:4 pu:1", random_matrix(4, 2, 1)).map().size() == 4);
