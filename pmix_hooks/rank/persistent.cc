@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/persistent.h"
 
-#include <sys/mman.h>
-
 #include "pmix_hooks/rank/pointer_map.h"
 
 namespace ondeloc {
@@ -24,33 +22,7 @@ struct Noted {
   void* request;
   Addition what;
 };
-
-// On the stack if they are few.
-class Notes {
- public:
-  Notes(std::size_t count, open_mpi::Handle* requests) : count_(count) {
-    if (count > kFew) {
-      void* memory = mmap(nullptr, count * sizeof(Noted), PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      list_ = memory == MAP_FAILED ? nullptr : static_cast<Noted*>(memory);
-    }
-    for (std::size_t i = 0; list_ != nullptr && i < count; ++i)
-      list_[i] = {requests[i], lookup(requests[i])};
-  }
-  ~Notes() {
-    if (list_ != nullptr && list_ != few_) munmap(list_, count_ * sizeof(Noted));
-  }
-  Notes(const Notes&) = delete;
-  Notes& operator=(const Notes&) = delete;
-  bool valid() const { return list_ != nullptr; }
-  const Noted& operator[](std::size_t i) const { return list_[i]; }
-
- private:
-  static constexpr std::size_t kFew = 32;
-  std::size_t count_;
-  Noted few_[kFew];
-  Noted* list_ = few_;
-};
+constexpr std::size_t kAtOnce = 64;  // notes on the stack
 
 // ob1 may start another object in the place of one that is still busy inside. The old one is not
 // forgotten: it may be another thread's by now, and if it is not, isend_init or irecv_init will say
@@ -92,17 +64,35 @@ void persistent_drop(open_mpi::Handle* request) {
     persistent_forget(*request);
 }
 
-int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start) {
-  if (depth > 0 || !counting.active.load(std::memory_order_relaxed)) return start(count, requests);
-  const Notes notes(count, requests);
+namespace {
+
+// REQUIRES: count <= kAtOnce.
+int start_some(std::size_t count, open_mpi::Handle* requests, Start start) {
+  Noted notes[kAtOnce];
+  for (std::size_t i = 0; i < count; ++i) notes[i] = {requests[i], lookup(requests[i])};
   ++depth;
   const int rc = start(count, requests);
   --depth;
-  if (rc != open_mpi::kSuccess || !notes.valid()) return rc;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; rc == open_mpi::kSuccess && i < count; ++i) {
     follow(notes[i], requests[i]);
     add_chosen(notes[i].what);
   }
+  return rc;
+}
+
+}  // namespace
+
+// Piece by piece: memory for the notes of any number would have to be allocated at every start.
+int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start) {
+  if (depth > 0 || requests == nullptr || !counting.active.load(std::memory_order_relaxed))
+    return start(count, requests);
+  int rc = open_mpi::kSuccess;
+  std::size_t done = 0;
+  do {
+    const std::size_t some = count - done < kAtOnce ? count - done : kAtOnce;
+    rc = start_some(some, requests + done, start);
+    done += some;
+  } while (rc == open_mpi::kSuccess && done < count);
   return rc;
 }
 
