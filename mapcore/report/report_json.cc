@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <climits>
+
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
 
@@ -143,21 +145,40 @@ Status write_all(int fd, std::string_view text) {
   return {};
 }
 
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == path.npos ? "" : path.substr(0, slash + 1);
+}
+
+// Where links lead, also one to a file that is not there yet.
+std::string followed(std::string path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  for (int links = 0; links < kMostLinks; ++links) {
+    char to[PATH_MAX];
+    const ssize_t size = readlink(path.c_str(), to, sizeof(to));
+    if (size <= 0) break;
+    const std::string name(to, static_cast<std::size_t>(size));
+    path = name.front() == '/' ? name : folder_of(path) + name;
+  }
+  return path;
+}
+
 // A file without a name until it is whole, where the file system has such (O_TMPFILE): a writer
-// that is killed leaves nothing behind. Else one with a temporary name.
-class NewFile {
+// that is killed leaves nothing behind, which base/new_file.h cannot promise. Else one with a
+// temporary name.
+class NewReport {
  public:
-  explicit NewFile(const std::string& path) : path_(path), name_(path + ".XXXXXX") {}
-  ~NewFile() {
+  explicit NewReport(const std::string& path) : path_(path), name_(path + ".XXXXXX") {}
+  ~NewReport() {
     if (named_) unlink(name_.c_str());
   }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
+  NewReport(const NewReport&) = delete;
+  NewReport& operator=(const NewReport&) = delete;
 
   bool open() {
-    const auto slash = path_.rfind('/');
-    const std::string folder = slash == path_.npos ? "." : path_.substr(0, slash + 1);
-    fd_.reset(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    const std::string folder = folder_of(path_);
+    fd_.reset(
+        ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
     return fd_.valid() || open_named();
   }
   int descriptor() const { return fd_.get(); }
@@ -189,16 +210,50 @@ class NewFile {
   bool named_ = false;
 };
 
-}  // namespace
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
 
-Status write_file(const std::string& path, std::string_view text) {
-  const std::string where = fmt::format("file '{}'", shorten_path(path));
-  NewFile file(path);
+// In place: /dev/null stays what it is, and a terminal that takes no more is not waited for.
+Status write_device(const std::string& path, const std::string& where, std::string_view text) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat info {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) return Error::from_errno(where);
+  if (!S_ISCHR(info.st_mode)) return Error(where + " was replaced meanwhile: write it again");
+  if (Status done = write_all(fd.get(), text); !done) return std::move(done).error().within(where);
+  return {};
+}
+
+// `old`: what the new file takes the place of, if anything. Its permissions stay.
+Status replace(const std::string& target, const struct stat* old, const std::string& where,
+               std::string_view text) {
+  NewReport file(target);
   if (!file.open()) return Error::from_errno(where);
+  if (old != nullptr) (void)fchmod(file.descriptor(), old->st_mode & 0777);
   if (Status done = write_all(file.descriptor(), text); !done)
     return std::move(done).error().within(where);
   if (!file.take_place()) return Error::from_errno(where);
   return {};
+}
+
+}  // namespace
+
+Status write_file(const std::string& path, std::string_view text) {
+  const std::string where = fmt::format("file '{}'", shorten_path(path));
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return Error::from_errno(where);
+    return replace(followed(path), nullptr, where, text);
+  }
+  if (S_ISCHR(info.st_mode)) return write_device(path, where, text);
+  if (!S_ISREG(info.st_mode))
+    return Error(fmt::format("{} is {}: name a file instead", where, kind_of(info.st_mode)));
+  if (access(path.c_str(), W_OK) != 0)
+    return Error::from_errno(where + " is kept, name another one");
+  return replace(followed(path), &info, where, text);
 }
 
 }  // namespace ondeloc

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -35,6 +39,46 @@ Report full_report() {
   return report;
 }
 
+struct Folder {
+  std::string path;
+  Folder() {
+    std::string name = std::filesystem::temp_directory_path() / "ondeloc-test-XXXXXX";
+    path = mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string operator/(const char* name) const { return path + "/" + name; }
+  auto files() const { return std::distance(std::filesystem::directory_iterator(path), {}); }
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 ? info.st_mode : 0;
+}
+
+bool refuses(const std::string& path, const char* sentence) {
+  const Status done = write_file(path, "text");
+  INFO((done.ok() ? "written" : done.error().message()));
+  CHECK(!done.ok());
+  return !done.ok() && done.error().message().find(sentence) != std::string::npos;
+}
+
+// As somebody whom permissions bind: root may write everything.
+bool refuses_as_user(const std::string& path) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    if (getuid() == 0 && setuid(65534) != 0) _exit(2);
+    const Status done = write_file(path, "text");
+    _exit(!done.ok() && done.error().message().find("is kept") != std::string::npos ? 0 : 1);
+  }
+  int state = 0;
+  return waitpid(pid, &state, 0) == pid && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
 }  // namespace
 
 TEST_CASE("the JSON has exactly the keys of the table") {
@@ -59,17 +103,73 @@ TEST_CASE("file name patterns") {
 }
 
 TEST_CASE("a file appears whole or not at all") {
-  std::string name = std::filesystem::temp_directory_path() / "ondeloc-test-XXXXXX";
-  const std::string directory = mkdtemp(name.data());
-  CHECK(write_file(directory + "/r.json", "text").ok());
-  std::string text;
-  std::ifstream(directory + "/r.json") >> text;
-  CHECK(text == "text");
-  const Status failed = write_file(directory + "/none/r.json", "text");
-  REQUIRE(!failed.ok());
-  CHECK(failed.error().message().find("No such file") != std::string::npos);
-  CHECK(std::distance(std::filesystem::directory_iterator(directory), {}) == 1);
-  std::filesystem::remove_all(directory);
+  const Folder folder;
+  CHECK(write_file(folder / "r.json", "text").ok());
+  CHECK(text_of(folder / "r.json") == "text");
+  CHECK(refuses(folder / "none/r.json", "No such file"));
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a link leads to the file that is written, and stays a link") {
+  const Folder folder;
+  REQUIRE(mkdir((folder / "there").c_str(), 0777) == 0);
+  REQUIRE(symlink("there/second", (folder / "first").c_str()) == 0);
+  REQUIRE(symlink("r.json", (folder / "there/second").c_str()) == 0);
+  for (const char* text : {"new", "again"}) {
+    CHECK(write_file(folder / "first", text).ok());
+    CHECK(text_of(folder / "there/r.json") == text);
+  }
+  CHECK(S_ISLNK(mode_of(folder / "first")));
+  CHECK(S_ISLNK(mode_of(folder / "there/second")));
+  REQUIRE(symlink("loop", (folder / "loop").c_str()) == 0);
+  CHECK(refuses(folder / "loop", "symbolic links"));
+  CHECK(S_ISLNK(mode_of(folder / "loop")));
+  CHECK(folder.files() == 3);
+}
+
+TEST_CASE("a replaced file keeps its permissions") {
+  const Folder folder;
+  std::ofstream(folder / "r.json") << "old";
+  REQUIRE(chmod((folder / "r.json").c_str(), 0640) == 0);
+  CHECK(write_file(folder / "r.json", "new").ok());
+  CHECK(text_of(folder / "r.json") == "new");
+  CHECK((mode_of(folder / "r.json") & 0777) == 0640);
+}
+
+TEST_CASE("a file that may not be written is not replaced") {
+  const Folder folder;
+  REQUIRE(chmod(folder.path.c_str(), 0777) == 0);
+  std::ofstream(folder / "r.json") << "mine";
+  REQUIRE(chmod((folder / "r.json").c_str(), 0444) == 0);
+  CHECK(refuses_as_user(folder / "r.json"));
+  CHECK(text_of(folder / "r.json") == "mine");
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("what is no file is neither replaced nor waited for") {
+  const Folder folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0666) == 0);
+  CHECK(refuses(folder / "pipe", "is a pipe"));
+  CHECK(S_ISFIFO(mode_of(folder / "pipe")));
+  CHECK(refuses(folder.path, "is a directory"));
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a character device takes the report and stays one") {
+  const Folder folder;
+  REQUIRE(symlink("/dev/null", (folder / "null").c_str()) == 0);
+  CHECK(write_file(folder / "null", "text").ok());
+  CHECK(S_ISLNK(mode_of(folder / "null")));
+  CHECK(S_ISCHR(mode_of("/dev/null")));
+  REQUIRE(symlink("/dev/full", (folder / "full").c_str()) == 0);
+  CHECK(refuses(folder / "full", "No space left"));
+  if (mknod((folder / "own").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) {
+    WARN("no right to make devices: one in the same directory is not tried");
+    return;
+  }
+  CHECK(write_file(folder / "own", "text").ok());
+  CHECK(S_ISCHR(mode_of(folder / "own")));
+  CHECK(folder.files() == 3);
 }
 
 TEST_CASE("the README lists every key of the report, word for word") {
