@@ -6,63 +6,10 @@
 #include <algorithm>
 
 #include "mapcore/binding/memory.h"
+#include "mapcore/mapper/rank_notes.h"
 
 namespace ondeloc {
 namespace {
-
-struct RankNote {
-  std::uint32_t bit;
-  const char* text;  // behind "rank 3: " or "all ranks: "
-};
-
-constexpr RankNote kRankNotes[] = {
-    {ONDELOC_NOTE_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE: counters are updated atomically"},
-    {ONDELOC_NOTE_SESSIONS, "MPI Sessions are used: their traffic is not counted"},
-    {ONDELOC_NOTE_ONE_SIDED, "one-sided communication is used: it is not counted"},
-    {ONDELOC_NOTE_SECOND_CLAIM,
-     "a second process called MPI_Init under this rank: it was left alone"},
-    {ONDELOC_NOTE_WORLD_SIZE, "MPI_COMM_WORLD has another size than the step: left alone"},
-    {ONDELOC_NOTE_FOREIGN_JOB, "started by another launcher inside the step: left alone"},
-    {ONDELOC_NOTE_UNKNOWN_MPI, "the MPI library is not one that ondeloc can count in: left alone"},
-    {ONDELOC_NOTE_TRANSPORT_PMIX, "reports by PMIx events (transport=pmix)"},
-    {ONDELOC_NOTE_NO_PMIX, "no PMIx: no events, counters come by shared memory alone"},
-};
-
-void add_rank_notes(const Ranks& ranks, std::vector<std::string>& notes) {
-  for (const RankNote& note : kRankNotes) {
-    std::string who;
-    int count = 0;
-    for (const RankState& state : ranks.all()) {
-      if ((state.notes & note.bit) == 0) continue;
-      ++count;
-      if (count <= 4) who += fmt::format("{}{}", count > 1 ? ", " : "", state.world.value);
-    }
-    if (count == 0) continue;
-    if (count == ranks.count()) who = "all";
-    if (count > 4 && count < ranks.count()) who += ", ...";
-    notes.push_back(fmt::format("rank{} {}: {}", count > 1 ? "s" : "", who, note.text));
-  }
-}
-
-void add_attach_note(const Ranks& ranks, std::vector<std::string>& notes) {
-  const auto attached =
-      std::count_if(ranks.all().begin(), ranks.all().end(),
-                    [](const RankState& state) { return state.attached() || state.gone != 0; });
-  if (attached == 0)
-    notes.push_back("no process called MPI_Init under ondeloc: nothing was counted or moved");
-  else if (attached < ranks.count()) {
-    notes.push_back(
-        fmt::format("{} of {} ranks called MPI_Init under ondeloc", attached, ranks.count()));
-  }
-}
-
-void add_limit_note(const Ranks& ranks, std::vector<std::string>& notes) {
-  const auto lost = std::count_if(ranks.all().begin(), ranks.all().end(),
-                                  [](const RankState& state) { return state.no_descriptor; });
-  if (lost > 0)
-    notes.push_back(fmt::format(
-        "{} ranks were not followed: the limit of open files (ulimit -Hn) is too low", lost));
-}
 
 void add_ranks(const MapperState& state, Report& report) {
   for (int i = 0; i < state.ranks.count(); ++i) {
@@ -138,9 +85,7 @@ void collect_report(const MapperState& state, Report& report) {
   add_topology(state, report);
   add_ranks(state, report);
   add_matrix(state, report);
-  add_attach_note(state.ranks, report.notes);
-  add_rank_notes(state.ranks, report.notes);
-  add_limit_note(state.ranks, report.notes);
+  for (const RankNote& note : notes_of_ranks(state.ranks)) report.notes.push_back(note.text);
   if (!state.config.no_events.empty()) report.notes.push_back(state.config.no_events);
   if (state.placement != nullptr) {
     const auto& notes = state.placement->notes();

@@ -16,6 +16,7 @@
 #include "mapcore/mapper/event_pools.h"
 #include "mapcore/mapper/file_of_node.h"
 #include "mapcore/mapper/memory_counters.h"
+#include "mapcore/mapper/rank_notes.h"
 #include "mapcore/mapper/ranks.h"
 #include "mapcore/mapper/running_sums.h"
 #include "mapcore/profile/writer.h"
@@ -181,26 +182,43 @@ class Recorder {
 
   std::vector<std::string> finish() {
     drain();
-    for (const RankState& rank : ranks_.all()) {
-      if ((rank.notes & ONDELOC_NOTE_TRANSPORT_PMIX) != 0)
-        lines_.push_back(fmt::format(
-            "rank {} does not reach the segment: its messages are not recorded", rank.world.value));
-    }
-    if (outside_ > 0)
-      lines_.push_back(
-          fmt::format("{} messages to processes outside the step are not recorded", outside_));
-    if (writer_ && writer_->ok()) close_file();
+    if (!writer_) return lines_;
+    ranks_.refresh(view_);  // what a rank noted since the last look
+    const std::vector<std::string> notes = tell_what_is_missing();
+    if (writer_->ok()) close_file(notes);
     return lines_;
   }
 
-  void close_file() {
+  // All for the notes of the file; the user is told at once of what is not recorded.
+  std::vector<std::string> tell_what_is_missing() {
+    std::vector<RankNote> told = notes_of_ranks(ranks_);
+    for (const RankState& rank : ranks_.all()) {
+      if ((rank.notes & ONDELOC_NOTE_TRANSPORT_PMIX) != 0)
+        told.push_back({fmt::format("rank {} does not reach the segment: its messages are not "
+                                    "recorded",
+                                    rank.world.value),
+                        true});
+    }
+    if (outside_ > 0)
+      told.push_back(
+          {fmt::format("{} messages to processes outside the step are not recorded", outside_),
+           true});
+    std::vector<std::string> notes;
+    for (const RankNote& note : told) {
+      notes.push_back(note.text);
+      if (note.uncounted) lines_.push_back(note.text);
+    }
+    return notes;
+  }
+
+  void close_file(std::vector<std::string> notes) {
     learn_world_ranks();
     sums_->write_last(*writer_);
     (void)writer_->add_memory(memory_.read());
-    std::vector<std::string> notes = memory_.notes();
     const std::vector<std::string> lost = drop_sentences();
-    notes.insert(notes.end(), lost.begin(), lost.end());
     lines_.insert(lines_.end(), lost.begin(), lost.end());
+    for (const auto& more : {memory_.notes(), lost})
+      notes.insert(notes.end(), more.begin(), more.end());
     (void)writer_->add_notes(notes);
     if (Status closed = writer_->finish(); !closed) lines_.push_back(closed.error().message());
     if (config_.options.verbose)

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -55,9 +56,9 @@ Rank map_segment(int fd) {
 }
 
 // Sends to the next local rank and now and then off the node, then is silent for a while. A victim
-// dies in the middle.
+// dies in the middle. `note`: what it says of itself, before it sends.
 [[noreturn]] void be_rank(int fd, std::uint32_t local, bool victim, useconds_t silent_us,
-                          useconds_t late_us) {
+                          useconds_t late_us, std::uint32_t note) {
   usleep(late_us);
   const TaskSlot task{local, kWorld[local], getpid(), process_start_time(getpid()), {}};
   if (write_task_slot(fd, task) != 0) _exit(1);
@@ -65,6 +66,7 @@ Rank map_segment(int fd) {
   ChannelWriter writer;
   writer.start(rank.channel(), kRanks, ONDELOC_RECORD_CELLS, local);
   rank.slot(local).owner_pid = getpid();
+  rank.slot(local).notes = note;
   __atomic_store_n(&rank.slot(local).rank_state, ONDELOC_RANK_ATTACHED, __ATOMIC_RELEASE);
   for (std::uint64_t i = 0; i < kEvents; ++i) {
     const bool off = i % 100 == 0;
@@ -87,7 +89,8 @@ struct Step {
   UniqueFd records, stepd;  // slurmstepd's pipe: its end says that the node is over
   std::vector<pid_t> pids;
   // late_us: how long it takes the tasks to tell their world ranks; 0: slurmstepd knows them.
-  explicit Step(int victim = -1, useconds_t silent_us = 0, useconds_t late_us = 0) {
+  explicit Step(int victim = -1, useconds_t silent_us = 0, useconds_t late_us = 0,
+                const std::vector<std::uint32_t>& notes = {0, 0, 0}) {
     const std::vector<std::uint32_t> unknown(kRanks, kRankOfTask);
     SegmentPlan plan;
     plan.world_ranks = 8;
@@ -105,7 +108,8 @@ struct Step {
     for (std::uint32_t local = 0; local < kRanks; ++local) {
       const pid_t pid = fork();
       if (pid == 0)
-        be_rank(segment.get(), local, static_cast<int>(local) == victim, silent_us, late_us);
+        be_rank(segment.get(), local, static_cast<int>(local) == victim, silent_us, late_us,
+                notes[local]);
       pids.push_back(pid);
     }
   }
@@ -202,6 +206,65 @@ TEST_CASE("what a killed rank had sent is recorded to its last message") {
   auto profile = ProfileReader::open(path);
   REQUIRE(profile.ok());
   CHECK(profile->events() == (kRanks - 1) * kEvents + kEvents / 2 + 1);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("what is not recorded stands in the profile and is told, the rest stands there only") {
+  std::string path;
+  const std::vector<std::string> told = {
+      "rank 6: MPI Sessions are used: their traffic is not counted",
+      "ranks 4, 6: one-sided communication is used: it is not counted",
+      "rank 5 does not reach the segment: its messages are not recorded"};
+  {
+    const Step step(-1, 0, 0,
+                    {ONDELOC_NOTE_ONE_SIDED | ONDELOC_NOTE_THREAD_MULTIPLE,
+                     ONDELOC_NOTE_ONE_SIDED | ONDELOC_NOTE_SESSIONS, ONDELOC_NOTE_TRANSPORT_PMIX});
+    const MapperConfig config = config_for(step, temporary_profile());
+    auto lines = run_recorder(config);
+    REQUIRE(!lines.empty());
+    lines.pop_back();  // verbose
+    CHECK(lines == told);
+    path = path_of(step, config);
+  }
+  auto profile = ProfileReader::open(path);
+  REQUIRE(profile.ok());
+  const auto has = [&](const std::string& note) {
+    return std::count(profile->notes().begin(), profile->notes().end(), note) == 1;
+  };
+  for (const std::string& note : told) CHECK(has(note));
+  CHECK(has("rank 4: MPI_THREAD_MULTIPLE: counters are updated atomically"));
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a program without MPI is told of in the profile alone") {
+  const std::string pattern = temporary_profile();
+  const std::vector<std::uint32_t> world = {0};
+  const UniqueFd segment = [&] {
+    SegmentPlan plan;
+    plan.world_ranks = 1;
+    plan.world_of_local = world;
+    plan.uid = getuid();
+    plan.gid = getgid();
+    plan.record_cells = ONDELOC_RECORD_CELLS;
+    return std::move(*create_segment(plan));
+  }();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const TaskSlot task{0, 0, getpid(), process_start_time(getpid()), {}};
+    _exit(write_task_slot(segment.get(), task) == 0 ? 0 : 1);
+  }
+  MapperConfig config;
+  config.segment_fd = segment.get();
+  config.options = *parse_options("profile:" + pattern);
+  config.node = "n1";
+  CHECK(run_recorder(config).empty());
+  waitpid(pid, nullptr, 0);
+  const std::string path =
+      file_of_node(config.options.file, map_segment(segment.get()).header(), config.node);
+  auto profile = ProfileReader::open(path);
+  REQUIRE(profile.ok());
+  CHECK(std::count(profile->notes().begin(), profile->notes().end(),
+                   "no process called MPI_Init under ondeloc: nothing was counted or moved") == 1);
   std::filesystem::remove(path);
 }
 
