@@ -52,17 +52,24 @@ std::optional<std::string> about(const Ranks& ranks, const Condition& holds, con
   return fmt::format("rank{} {}: {}", count > 1 ? "s" : "", who, text);
 }
 
+bool has_attached(const RankState& state) { return state.attached() || state.gone != 0; }
+
+// Its row is read as every other, but what is no process of the task is not the mapper's to move.
+bool is_stranger(const RankState& state) { return state.refused && !state.attached(); }
+
 void add_attach_note(const Ranks& ranks, std::vector<RankNote>& notes) {
-  const auto attached =
-      count_of(ranks, [](const RankState& state) { return state.attached() || state.gone != 0; });
-  if (attached == 0) {
+  const auto counted = count_of(
+      ranks, [](const RankState& state) { return has_attached(state) || is_stranger(state); });
+  if (counted == 0) {
     notes.push_back(
         {"no process called MPI_Init under ondeloc: nothing was counted or moved", false});
-  } else if (attached < ranks.count()) {
+  } else if (counted < ranks.count()) {
     notes.push_back(
-        {fmt::format("{} of {} ranks called MPI_Init under ondeloc", attached, ranks.count()),
+        {fmt::format("{} of {} ranks called MPI_Init under ondeloc", counted, ranks.count()),
          true});
   }
+  if (auto text = about(ranks, is_stranger, "attached from outside the task: counted, not moved"))
+    notes.push_back({*std::move(text), false});
 }
 
 void add_bit_notes(const Ranks& ranks, std::vector<RankNote>& notes) {

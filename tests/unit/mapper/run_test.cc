@@ -54,14 +54,23 @@ Rank attach(int fd) {
                                   PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0))};
 }
 
+// What a rank does otherwise than most.
+struct Habit {
+  std::uint32_t note = 0;  // what it says of itself
+  pid_t owner = 0;         // whom it gives as the process that attached; 0: itself
+  bool detaches = true;    // false: as after a crash
+};
+
 // Talks to `local ^ partner_bit` until told otherwise, then detaches.
-[[noreturn]] void be_rank(int fd, int local, const CpuSet& mask, const volatile int* partner_bit) {
+[[noreturn]] void be_rank(int fd, int local, const CpuSet& mask, const volatile int* partner_bit,
+                          const Habit& habit) {
   if (!set_affinity(0, mask)) _exit(1);
   const TaskSlot task{static_cast<unsigned>(local), static_cast<unsigned>(local), getpid(),
                       process_start_time(getpid()), mask.words()};
   if (write_task_slot(fd, task) != 0) _exit(1);
   const Rank rank = attach(fd);
-  rank.slot(local).owner_pid = getpid();
+  rank.slot(local).owner_pid = habit.owner != 0 ? habit.owner : getpid();
+  rank.slot(local).notes = habit.note;
   rank.slot(local).rank_state = ONDELOC_RANK_ATTACHED;
   for (int bit; (bit = *partner_bit) >= 0; usleep(5000)) {
     if (bit == kOffNode && local > 1) continue;
@@ -69,7 +78,7 @@ Rank attach(int fd) {
     cell.bytes = cell.bytes + 20'000'000;  // enough for the model to see a gain
     cell.messages = cell.messages + 1;
   }
-  rank.slot(local).rank_state = ONDELOC_RANK_DETACHED;
+  if (habit.detaches) rank.slot(local).rank_state = ONDELOC_RANK_DETACHED;
   _exit(0);
 }
 
@@ -78,7 +87,8 @@ struct Step {
   volatile int* partner_bit;
   std::vector<pid_t> pids;
 
-  explicit Step(const std::vector<CpuSet>& masks) {
+  explicit Step(const std::vector<CpuSet>& masks,
+                const std::vector<Habit>& habits = std::vector<Habit>(kRanks)) {
     const std::vector<std::uint32_t> world = {0, 1, 2, 3};
     segment = std::move(*create_segment({kRanks, world, 17, 3, getuid(), getgid(), 1, 50}));
     partner_bit = static_cast<int*>(
@@ -87,7 +97,8 @@ struct Step {
     for (int local = 0; local < kRanks; ++local) {
       const pid_t pid = fork();
       if (pid == 0)
-        be_rank(segment.get(), local, masks[static_cast<std::size_t>(local)], partner_bit);
+        be_rank(segment.get(), local, masks[static_cast<std::size_t>(local)], partner_bit,
+                habits[static_cast<std::size_t>(local)]);
       pids.push_back(pid);
     }
   }
@@ -313,6 +324,40 @@ TEST_CASE("a rank that dies, and a slot that lies, end the mapper without a word
   config.options.verbose = false;
   CHECK(run_mapper(config).empty());
   other.join();
+}
+
+// The report of a step whose ranks send for some time.
+nlohmann::json report_with(const std::vector<Habit>& habits) {
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)), habits);
+  std::thread other([&] {
+    const Rank rows = attach(step.segment.get());
+    for (int local = 0; local < kRanks; ++local) {
+      for (int i = 0; i < 4000 && rows.cell(local, local ^ 1).messages == 0; ++i) usleep(5000);
+    }
+    usleep(200'000);
+    *step.partner_bit = -1;
+  });
+  const std::string pattern = temporary_report();
+  (void)run_mapper(config_for(step, pattern));
+  other.join();
+  return take_json(expand_pattern(pattern, 17, 3, "n1"));
+}
+
+bool has_note(const nlohmann::json& report, const std::string& note) {
+  INFO(report["notes"].dump());
+  CHECK(!report["notes"].empty());
+  return std::count(report["notes"].begin(), report["notes"].end(), note) == 1;
+}
+
+TEST_CASE("who attached from outside its task is counted, and the report says what was not done") {
+  const Habit stranger{.owner = getpid()};
+  const auto all = report_with(std::vector<Habit>(kRanks, stranger));
+  CHECK(all["matrix"].size() == kRanks);
+  CHECK(has_note(all, "ranks all: attached from outside the task: counted, not moved"));
+  CHECK(all["notes"].dump().find("MPI_Init") == std::string::npos);
+  const auto some = report_with({{}, stranger, {}, stranger});
+  CHECK(has_note(some, "ranks 1, 3: attached from outside the task: counted, not moved"));
+  CHECK(some["notes"].dump().find("MPI_Init") == std::string::npos);
 }
 
 TEST_CASE("a bad segment or topology is one line") {
