@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "mapcore/apps/cmd_profile.h"
 #include "mapcore/profile/classify.h"
@@ -30,6 +32,7 @@ struct Analysis {
   Metrics metrics;
   std::string memory;  // what MemV and DramV rest on, or why there are none
   RankDrops dropped;
+  std::vector<std::string> notes;  // the profile's, but for those that `memory` has
 };
 
 Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
@@ -41,13 +44,22 @@ Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
   return clusters;
 }
 
+bool is_on_memory(const std::string& note) { return note.find("memory volumes: ") != note.npos; }
+
+std::vector<std::string> other_notes(const ProfileReader& profile) {
+  std::vector<std::string> notes;
+  std::remove_copy_if(profile.notes().begin(), profile.notes().end(), std::back_inserter(notes),
+                      is_on_memory);
+  return notes;
+}
+
 std::string memory_source(const ProfileReader& profile, const AnalysisOptions& options) {
   if (!options.memory.empty()) return "memory volumes: " + options.memory;
   if (!options.profile.window.empty() && !profile.memory().empty())
     return "memory volumes: the profile holds those of the whole run, not of a window";
   std::string text;
   for (const std::string& note : profile.notes()) {
-    if (note.find("memory volumes: ") != note.npos) text += (text.empty() ? "" : "; ") + note;
+    if (is_on_memory(note)) text += (text.empty() ? "" : "; ") + note;
   }
   return text.empty() ? "memory volumes: none were recorded" : text;
 }
@@ -67,7 +79,7 @@ Result<Analysis> analyse(AnalysisOptions& options) {
       compute_metrics(*profile, *clusters, options.metrics, show_progress("measuring"));
   if (!metrics) return metrics.error();
   return Analysis{*std::move(clusters), *metrics, memory_source(*profile, options),
-                  all_drops(*profile)};
+                  all_drops(*profile), other_notes(*profile)};
 }
 
 Json to_json(const std::optional<double>& value) {
@@ -128,12 +140,16 @@ Result<std::string> run_classify(AnalysisOptions& options) {
                 {"advice", result.advice},
                 {"rests_on", result.from_load ? "load" : "memory volumes"},
                 {"dynamics", result.dynamics_unknown ? "unknown" : "compared"}};
+    out["notes"] = found->notes;
     out["metrics"] = metrics_json(*found);
     return out.dump(2) + "\n";
   }
-  return fmt::format("{}{}\n{}\n{}\n", to_string(result.kind),
+  // What was not recorded may be what the class would turn on.
+  std::string notes;
+  for (const std::string& note : found->notes) notes += "note: " + note + "\n";
+  return fmt::format("{}{}\n{}\n{}\n{}", to_string(result.kind),
                      result.dynamics_unknown ? " (as far as one can tell)" : "", result.reason,
-                     result.advice);
+                     result.advice, notes);
 }
 
 double seconds_from(std::uint64_t time_ns, const ProfileReader& profile) {

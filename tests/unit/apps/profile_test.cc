@@ -109,6 +109,23 @@ TEST_CASE("what the recording dropped is told by whatever rests on the messages"
   CHECK(nlohmann::json::parse(json.out)["metrics"]["dropped_messages"] == 10);
 }
 
+TEST_CASE("classify and info show what the recorder noted") {
+  const TempDir dir;
+  const std::string note = "rank 0: one-sided communication is used: it is not counted";
+  const std::vector<std::string> notes{note, "n1: memory volumes: none"};
+  auto writer = ProfileWriter::create(dir.file("n"), small_header(4));
+  for (std::uint64_t t = 0; t < 30; ++t) REQUIRE(writer->add({t * 1'000'000, 0, 1, 5}).ok());
+  REQUIRE(writer->add_notes(notes).ok());
+  REQUIRE(writer->finish().ok());
+  const Ran ran = run_command(dir, {"profile", "classify", dir.file("n")});
+  CAPTURE(ran.out);
+  CHECK(ran.out.ends_with("\nnote: " + note + "\n"));
+  const Ran json = run_command(dir, {"profile", "classify", dir.file("n"), "-f", "json"});
+  CHECK(nlohmann::json::parse(json.out)["notes"] == std::vector<std::string>{note});
+  const Ran info = run_command(dir, {"profile", "info", dir.file("n")});
+  for (const std::string& one : notes) CHECK(info.out.find(one + "\n") != std::string::npos);
+}
+
 TEST_CASE("damage is told even where it leaves no message") {
   const TempDir dir;
   const std::string ft = import_npb(dir, "ft.A.32");
