@@ -9,6 +9,8 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <climits>
+#include <cstdlib>
 
 #include "mapcore/base/new_file.h"
 
@@ -50,6 +52,17 @@ Status empty_alone(int fd, const std::string& path) {
   return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
 }
 
+// What has not even a header is of no use to anybody. Where links lead; a device, or a file that
+// somebody has put there meanwhile, stays.
+void remove_file(int fd, const std::string& path) {
+  char target[PATH_MAX];
+  struct stat mine {
+  }, there{};
+  if (fstat(fd, &mine) != 0 || !S_ISREG(mine.st_mode) || !realpath(path.c_str(), target)) return;
+  if (lstat(target, &there) == 0 && there.st_dev == mine.st_dev && there.st_ino == mine.st_ino)
+    unlink(target);
+}
+
 }  // namespace
 
 Result<ProfileWriter> ProfileWriter::create(const std::string& path,
@@ -60,9 +73,12 @@ Result<ProfileWriter> ProfileWriter::create(const std::string& path,
     return Error(fmt::format("profile '{}' cannot be written: it is a pipe, not a file", path));
   if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
   if (Status empty = empty_alone(fd.get(), path); !empty) return std::move(empty).error();
-  ProfileWriter writer(std::move(fd), path, "ends early, its complete blocks are usable",
-                       header.ranks);
-  if (Status wrote = writer.write_all(encode(header)); !wrote) return std::move(wrote).error();
+  ProfileWriter writer(std::move(fd), path, "cannot be written", header.ranks);
+  if (Status wrote = writer.write_all(encode(header)); !wrote) {
+    remove_file(writer.fd_.get(), path);
+    return std::move(wrote).error();
+  }
+  writer.failed_ = fmt::format("profile '{}' ends early, its complete blocks are usable", path);
   return writer;
 }
 

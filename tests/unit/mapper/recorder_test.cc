@@ -342,6 +342,33 @@ TEST_CASE("a profile that cannot be written is one line, the ranks run on") {
   CHECK(lines[0].find("nothing is recorded") != std::string::npos);
 }
 
+TEST_CASE("where there is no room for a header no file is left, and no block is promised") {
+  const std::string link = temporary_profile(), path = link + ".there";
+  REQUIRE(symlink(path.c_str(), link.c_str()) == 0);
+  profile_format::FileHeader header;
+  header.ranks = 8;
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto old = signal(SIGXFSZ, SIG_IGN);
+  for (const rlim_t room : {rlim_t{0}, rlim_t{100}}) {
+    const rlimit tight{room, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &tight) == 0);
+    const auto writer = ProfileWriter::create(link, header);
+    setrlimit(RLIMIT_FSIZE, &before);
+    REQUIRE(!writer.ok());
+    CHECK(writer.error().message() == "profile '" + link + "' cannot be written: File too large");
+    CHECK(!std::filesystem::exists(path));
+    CHECK(std::filesystem::is_symlink(link));
+  }
+  signal(SIGXFSZ, old);
+  std::filesystem::remove(link);
+  const auto full = ProfileWriter::create("/dev/full", header);
+  REQUIRE(!full.ok());
+  CHECK(full.error().message().find("'/dev/full' cannot be written: No space") !=
+        full.error().message().npos);
+  CHECK(std::filesystem::exists("/dev/full"));
+}
+
 TEST_CASE("a recorder without a file sleeps: it looks after the ranks and nothing else") {
   const Step step(-1, 700'000);
   rusage before{}, after{};
