@@ -86,6 +86,7 @@ void collect_report(const MapperState& state, Report& report) {
   add_ranks(state, report);
   add_matrix(state, report);
   for (const RankNote& note : notes_of_ranks(state.ranks)) report.notes.push_back(note.text);
+  if (auto lost = note_of_lost_counts(state.ranks)) report.notes.push_back(*std::move(lost));
   if (!state.config.no_events.empty()) report.notes.push_back(state.config.no_events);
   if (state.placement != nullptr) {
     const auto& notes = state.placement->notes();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 
 namespace ondeloc {
 namespace {
@@ -97,6 +96,12 @@ std::vector<RankNote> notes_of_ranks(const Ranks& ranks) {
   add_bit_notes(ranks, notes);
   add_limit_note(ranks, notes);
   return notes;
+}
+
+std::optional<std::string> note_of_lost_counts(const Ranks& ranks) {
+  return about(
+      ranks, [](const RankState& state) { return state.lost_its_counts(); },
+      "ended without MPI_Finalize: what was sent since the last interval is not counted");
 }
 
 }  // namespace ondeloc

@@ -4,6 +4,7 @@
 // Thread safety: a pure function.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,7 @@ struct RankNote {
 };
 
 std::vector<RankNote> notes_of_ranks(const Ranks& ranks);
+// For a report, where the counts of such ranks come by events. Empty where there are none.
+std::optional<std::string> note_of_lost_counts(const Ranks& ranks);
 
 }  // namespace ondeloc

@@ -40,6 +40,10 @@ struct RankState {
   bool attached() const { return process != 0; }
   bool done() const { return detached || ended; }
   bool movable() const { return attached() && !done(); }
+  // It counts in memory of its own (transport=pmix) and did not say what it had sent at its end.
+  bool lost_its_counts() const {
+    return (notes & ONDELOC_NOTE_TRANSPORT_PMIX) != 0 && attached() && ended && !detached;
+  }
   const HeldProcess& hold() const { return attached() ? process_hold : task_hold; }
 };
 

@@ -199,16 +199,20 @@ class Mapper {
     }
   }
 
-  // With PMIx every rank that detached has sent DETACH; the last may still be on its way.
+  // With PMIx every rank that detached has sent DETACH; the last may still be on its way, and so
+  // may that of a rank that is seen to have ended.
   void await_detach_events() {
     const auto deadline = Clock::now() + kDetachWait;
-    auto missing = [this] {
-      return events_.attach > 0 &&
-             events_.detach < static_cast<std::uint64_t>(std::count_if(
-                                  ranks_.all().begin(), ranks_.all().end(),
-                                  [](const RankState& state) { return state.detached; }));
-    };
-    while (channel_.open() && missing() && Clock::now() < deadline) wait(deadline);
+    while (channel_.open() && misses_detach_events() && Clock::now() < deadline) wait(deadline);
+  }
+
+  bool misses_detach_events() const {
+    const auto& all = ranks_.all();
+    const auto detached = std::count_if(all.begin(), all.end(),
+                                        [](const RankState& state) { return state.detached; });
+    return (events_.attach > 0 && events_.detach < static_cast<std::uint64_t>(detached)) ||
+           std::any_of(all.begin(), all.end(),
+                       [](const RankState& state) { return state.lost_its_counts(); });
   }
 
   // What a rank said at its end that it had sent is what came in, or the report says what is

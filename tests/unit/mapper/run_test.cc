@@ -360,6 +360,50 @@ TEST_CASE("who attached from outside its task is counted, and the report says wh
   CHECK(some["notes"].dump().find("MPI_Init") == std::string::npos);
 }
 
+TEST_CASE(
+    "a rank that counts by itself and ends without a word: the report tells what is missing") {
+  const Habit crashes{.note = ONDELOC_NOTE_TRANSPORT_PMIX, .detaches = false};
+  const Habit ends_well{.note = ONDELOC_NOTE_TRANSPORT_PMIX};
+  const auto report = report_with({{.detaches = false}, crashes, ends_well, crashes});
+  CHECK(has_note(report,
+                 "ranks 1, 3: ended without MPI_Finalize: what was sent since the last interval "
+                 "is not counted"));
+}
+
+// A rank ends, and then its DETACH comes, as by way of other daemons.
+nlohmann::json report_with_late_detach() {
+  int channel[2];
+  REQUIRE(pipe2(channel, O_NONBLOCK | O_CLOEXEC) == 0);
+  const Habit tells{.note = ONDELOC_NOTE_TRANSPORT_PMIX, .detaches = false};
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)), {tells, {}, {}, {}});
+  std::thread other([&] {
+    usleep(200'000);
+    *step.partner_bit = -1;
+    for (const pid_t pid : step.pids)
+      waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
+    ondeloc_record_detach detach{};
+    detach.head = {
+        ONDELOC_RECORD_MAGIC, ONDELOC_RECORD_VERSION, ONDELOC_RECORD_DETACH, sizeof(detach), 0, 7};
+    CHECK(write(channel[1], &detach, sizeof(detach)) == sizeof(detach));
+  });
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  config.channel_fd = channel[0];
+  (void)run_mapper(config);
+  other.join();
+  for (const int end : channel) close(end);
+  return take_json(expand_pattern(pattern, 17, 3, "n1"));
+}
+
+TEST_CASE("the DETACH of a rank that has ended is waited for") {
+  // Not for long: on a busy machine it may come too late once.
+  nlohmann::json report;
+  for (int i = 0; i < 5 && (i == 0 || report["events"]["detach"] == 0); ++i)
+    report = report_with_late_detach();
+  CHECK(report["events"]["detach"] == 1);
+  CHECK(report["notes"].dump().find("without MPI_Finalize") == std::string::npos);
+}
+
 TEST_CASE("a bad segment or topology is one line") {
   MapperConfig config;
   config.segment_fd = -1;
