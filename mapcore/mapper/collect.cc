@@ -66,9 +66,17 @@ void add_options(const MapperConfig& config, Report& report) {
                     {"verbose", yes_or_no(o.verbose)}};
 }
 
+// Where nobody attached nothing was planned: what Slurm bound the tasks to is the step's part.
+Machine part_of_step(const MapperState& state) {
+  if (state.placement != nullptr) return state.placement->slots().machine;
+  CpuSet bound;
+  for (const RankState& rank : state.ranks.all()) bound |= rank.initial;
+  return bound.intersects(state.machine.all_pus()) ? restrict_machine(state.machine, bound)
+                                                   : state.machine;
+}
+
 void add_topology(const MapperState& state, Report& report) {
-  const Machine& machine =
-      state.placement != nullptr ? state.placement->slots().machine : state.machine;
+  const Machine machine = part_of_step(state);
   for (const NumaNode& node : machine.nodes) report.numa.emplace_back(node.os, node.pus.to_list());
   report.cpus = machine.all_pus().to_list();
 }

@@ -59,6 +59,7 @@ struct Habit {
   std::uint32_t note = 0;  // what it says of itself
   pid_t owner = 0;         // whom it gives as the process that attached; 0: itself
   bool detaches = true;    // false: as after a crash
+  bool attaches = true;    // false: a program without MPI
 };
 
 // Talks to `local ^ partner_bit` until told otherwise, then detaches.
@@ -68,6 +69,7 @@ struct Habit {
   const TaskSlot task{static_cast<unsigned>(local), static_cast<unsigned>(local), getpid(),
                       process_start_time(getpid()), mask.words()};
   if (write_task_slot(fd, task) != 0) _exit(1);
+  if (!habit.attaches) _exit(0);
   const Rank rank = attach(fd);
   rank.slot(local).owner_pid = habit.owner != 0 ? habit.owner : getpid();
   rank.slot(local).notes = habit.note;
@@ -328,6 +330,8 @@ TEST_CASE("a rank that dies, and a slot that lies, end the mapper without a word
 
 // The report of a step whose ranks send for some time.
 nlohmann::json report_with(const std::vector<Habit>& habits) {
+  int channel[2];  // open: the mapper waits for ranks that start late
+  REQUIRE(pipe2(channel, O_NONBLOCK | O_CLOEXEC) == 0);
   Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)), habits);
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
@@ -338,8 +342,11 @@ nlohmann::json report_with(const std::vector<Habit>& habits) {
     *step.partner_bit = -1;
   });
   const std::string pattern = temporary_report();
-  (void)run_mapper(config_for(step, pattern));
+  auto config = config_for(step, pattern);
+  config.channel_fd = channel[0];
+  (void)run_mapper(config);
   other.join();
+  for (const int end : channel) close(end);
   return take_json(expand_pattern(pattern, 17, 3, "n1"));
 }
 
@@ -368,6 +375,25 @@ TEST_CASE(
   CHECK(has_note(report,
                  "ranks 1, 3: ended without MPI_Finalize: what was sent since the last interval "
                  "is not counted"));
+}
+
+TEST_CASE("where nobody attaches the report has the CPUs of the step, not of the machine") {
+  if (!two_cpus()) {
+    WARN("needs CPUs 0 and 1");
+    return;
+  }
+  const Habit silent{.attaches = false};
+  const std::vector<CpuSet> masks(kRanks, *CpuSet::parse_list("0"));
+  const Step step(masks, std::vector<Habit>(kRanks, silent));
+  for (const pid_t pid : step.pids)
+    waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
+  const std::string pattern = temporary_report();
+  (void)run_mapper(config_for(step, pattern));
+  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  CHECK(report["topology"]["cpus"] == "0");
+  REQUIRE(report["topology"]["numa"].size() == 1);
+  CHECK(report["topology"]["numa"][0]["pus"] == "0");
+  CHECK(has_note(report, "no process called MPI_Init under ondeloc: nothing was counted or moved"));
 }
 
 // A rank ends, and then its DETACH comes, as by way of other daemons.
