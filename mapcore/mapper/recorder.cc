@@ -211,14 +211,15 @@ class Recorder {
     return notes;
   }
 
-  void close_file(std::vector<std::string> notes) {
+  // `missing`: for the notes, behind those on what the volumes of the file rest on.
+  void close_file(const std::vector<std::string>& missing) {
     learn_world_ranks();
     sums_->write_last(*writer_);
     (void)writer_->add_memory(memory_.read());
+    std::vector<std::string> notes = memory_.notes();
     const std::vector<std::string> lost = drop_sentences();
+    for (const auto& more : {missing, lost}) notes.insert(notes.end(), more.begin(), more.end());
     lines_.insert(lines_.end(), lost.begin(), lost.end());
-    for (const auto& more : {memory_.notes(), lost})
-      notes.insert(notes.end(), more.begin(), more.end());
     (void)writer_->add_notes(notes);
     if (Status closed = writer_->finish(); !closed) lines_.push_back(closed.error().message());
     if (config_.options.verbose)
