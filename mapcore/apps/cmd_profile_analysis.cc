@@ -68,7 +68,11 @@ Result<Analysis> analyse(AnalysisOptions& options) {
   auto profile = open_profile(options.profile.file);
   if (!profile) return std::move(profile).error();
   auto clusters = cluster(*profile, options);
-  if (!clusters) return std::move(clusters).error();
+  if (!clusters) {
+    // Perhaps why there is nothing.
+    for (const std::string& note : other_notes(*profile)) fmt::print(stderr, "ondeloc: {}\n", note);
+    return std::move(clusters).error();
+  }
   options.metrics.interval_ns = static_cast<std::uint64_t>(std::llround(options.interval_s * 1e9));
   if (!options.memory.empty()) {
     auto memory = read_memory_csv(options.memory, profile->ranks());

@@ -124,6 +124,12 @@ TEST_CASE("classify and info show what the recorder noted") {
   CHECK(nlohmann::json::parse(json.out)["notes"] == std::vector<std::string>{note});
   const Ran info = run_command(dir, {"profile", "info", dir.file("n")});
   for (const std::string& one : notes) CHECK(info.out.find(one + "\n") != std::string::npos);
+  auto silent = ProfileWriter::create(dir.file("s"), small_header(4));
+  REQUIRE(silent->add_notes(notes).ok());
+  REQUIRE(silent->finish().ok());
+  const Ran nothing = run_command(dir, {"profile", "classify", dir.file("s")});
+  check_sentence(nothing, 1, "no message");
+  CHECK(nothing.err.find(note + "\n") != std::string::npos);
 }
 
 TEST_CASE("damage is told even where it leaves no message") {
