@@ -32,6 +32,24 @@ int guarded(const char* where, Work work) noexcept {
   return ESPANK_SUCCESS;
 }
 
+// Lines of plugstack.conf that name this file, and calls of callbacks since. Slurm makes every call
+// once for each line, one after the other; only the first may act on the one step.
+unsigned lines = 0;
+unsigned calls = 0;
+
+template <class Work>
+int guarded_once(const char* where, Work work) noexcept {
+  const bool is_repetition = lines > 1 && calls++ % lines != 0;
+  return is_repetition ? ESPANK_SUCCESS : guarded(where, work);
+}
+
+// The file stays mapped after dlclose, and slurm_spank_init may come again.
+void forget_lines_after_the_last() {
+  if (lines > 1 && calls % lines != 0) return;
+  lines = 0;
+  calls = 0;
+}
+
 bool in_stepd() { return spank_context() == S_CTX_REMOTE; }
 
 ondeloc::Arguments words(int count, char* values[]) {
@@ -44,34 +62,39 @@ ondeloc::Arguments words(int count, char* values[]) {
 extern "C" {
 
 int slurm_spank_init(spank_t spank, int, char*[]) {
+  if (++lines > 1) return ESPANK_SUCCESS;
   return guarded("init", [&] { ondeloc::register_option(spank); });
 }
 
 int slurm_spank_init_post_opt(spank_t spank, int count, char* values[]) {
-  if (!in_stepd()) return ESPANK_SUCCESS;
-  return guarded("init_post_opt",
-                 [&] { ondeloc::stepd_init_post_opt(spank, words(count, values)); });
+  return guarded_once("init_post_opt", [&] {
+    if (in_stepd()) ondeloc::stepd_init_post_opt(spank, words(count, values));
+  });
 }
 
 int slurm_spank_local_user_init(spank_t spank, int count, char* values[]) {
-  return guarded("local_user_init", [&] { ondeloc::srun_user_init(spank, words(count, values)); });
+  return guarded_once("local_user_init",
+                      [&] { ondeloc::srun_user_init(spank, words(count, values)); });
 }
 
 int slurm_spank_user_init(spank_t spank, int, char*[]) {
-  return guarded("user_init", [&] { ondeloc::stepd_user_init(spank); });
+  return guarded_once("user_init", [&] { ondeloc::stepd_user_init(spank); });
 }
 
 int slurm_spank_task_init(spank_t spank, int, char*[]) {
-  return guarded("task_init", [&] { ondeloc::task_init(spank); });
+  return guarded_once("task_init", [&] { ondeloc::task_init(spank); });
 }
 
 int slurm_spank_task_exit(spank_t spank, int, char*[]) {
-  return guarded("task_exit", [&] { ondeloc::stepd_task_exit(spank); });
+  return guarded_once("task_exit", [&] { ondeloc::stepd_task_exit(spank); });
 }
 
 int slurm_spank_exit(spank_t spank, int, char*[]) {
-  if (!in_stepd()) return ESPANK_SUCCESS;
-  return guarded("exit", [&] { ondeloc::stepd_exit(spank); });
+  const int rc = guarded_once("exit", [&] {
+    if (in_stepd()) ondeloc::stepd_exit(spank);
+  });
+  forget_lines_after_the_last();
+  return rc;
 }
 
 }  // extern "C"
