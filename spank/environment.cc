@@ -8,6 +8,7 @@
 #include "mapcore/segment/rank_env.h"
 
 #include "spank/items.h"
+#include "spank/left_over.h"
 
 namespace ondeloc {
 namespace {
@@ -16,6 +17,18 @@ constexpr std::size_t kLongest = 65536;
 constexpr const char* kPreload = "LD_PRELOAD";
 constexpr const char* kSanitizer = "ASAN_OPTIONS";
 constexpr std::string_view kSanitizerOption = "verify_asan_link_order";
+constexpr std::string_view kSanitizerSetting = "verify_asan_link_order=0";
+constexpr std::string_view kSanitizerWord = "asan";
+
+// Open MPI 4 binds by itself in MPI_Init when its mask is the whole node, PSM2 at first use. `word`
+// stands for the variable in ONDELOC_STEP.
+struct Policy {
+  const char* word;
+  const char* name;
+  const char* value;
+};
+constexpr Policy kPolicies[] = {{"policy", "OMPI_MCA_hwloc_base_binding_policy", "none"},
+                                {"hfi", "HFI_NO_CPUAFFINITY", "1"}};
 
 const char* transport_name(Transport transport) {
   switch (transport) {
@@ -31,6 +44,7 @@ const char* transport_name(Transport transport) {
 
 // Where nobody listens, events would be lost, and with them the word that a rank has left MPI.
 std::string step_words(const Step& step) {
+  if (!step.watch) return ONDELOC_ENV_STEP_VERSION;
   const Transport transport = step.listening ? step.options.transport : Transport::kShm;
   return fmt::format(
       ONDELOC_ENV_STEP_VERSION
@@ -39,10 +53,23 @@ std::string step_words(const Step& step) {
       step.world_ranks, step.job_id, step.step_id);
 }
 
-Status set(spank_t spank, const char* name, const std::string& value, bool overwrite) {
-  const spank_err_t result = spank_setenv(spank, name, value.c_str(), overwrite ? 1 : 0);
-  if (result == ESPANK_SUCCESS || (result == ESPANK_ENV_EXISTS && !overwrite)) return {};
+Status set(spank_t spank, const char* name, const std::string& value) {
+  const spank_err_t result = spank_setenv(spank, name, value.c_str(), 1);
+  if (result == ESPANK_SUCCESS) return {};
   return Error(fmt::format("{}: {}", name, spank_strerror(result)));
+}
+
+void set_or_unset(spank_t spank, const char* name, const std::string& value) {
+  if (value.empty()) {
+    spank_unsetenv(spank, name);
+  } else {
+    spank_setenv(spank, name, value.c_str(), 1);
+  }
+}
+
+void note_set(std::string& names, std::string_view name) {
+  if (!names.empty()) names += ',';
+  names += name;
 }
 
 // The loader takes both blanks and colons as separators.
@@ -63,18 +90,30 @@ Status set_preload(spank_t spank, const std::string& rank_lib) {
   if (!found) return found.error();
   const std::string users = found->value_or("");
   if (holds(users, rank_lib)) return {};
-  return set(spank, kPreload, users.empty() ? rank_lib : users + ":" + rank_lib, true);
+  return set(spank, kPreload, users.empty() ? rank_lib : users + ":" + rank_lib);
 }
 
 // gcc's address sanitizer ends a program at its start that has a library in front of its runtime,
 // even one that replaces nothing of it. A value too long to keep is left alone.
-Status allow_sanitizer(spank_t spank) {
+Status allow_sanitizer(spank_t spank, std::string& ours) {
   const auto found = job_env_whole(spank, kSanitizer, kLongest);
   if (!found) return {};
   const std::string users = found->value_or("");
   if (users.find(kSanitizerOption) != users.npos) return {};
+  note_set(ours, kSanitizerWord);
   return set(spank, kSanitizer,
-             fmt::format("{}{}{}=0", users, users.empty() ? "" : ":", kSanitizerOption), true);
+             fmt::format("{}{}{}", users, users.empty() ? "" : ":", kSanitizerSetting));
+}
+
+Status set_policies(spank_t spank, std::string& ours) {
+  for (const Policy& policy : kPolicies) {
+    const spank_err_t result = spank_setenv(spank, policy.name, policy.value, 0);
+    if (result == ESPANK_ENV_EXISTS) continue;  // the user's
+    if (result != ESPANK_SUCCESS)
+      return Error(fmt::format("{}: {}", policy.name, spank_strerror(result)));
+    note_set(ours, policy.word);
+  }
+  return {};
 }
 
 // Whoever only watches leaves the ranks where others bind them.
@@ -85,29 +124,39 @@ bool moves(const Step& step) {
 }  // namespace
 
 Status set_environment(spank_t spank, const Step& step) {
-  // First what can fail for a user's reason: nothing may be changed then.
+  std::string ours;
   if (step.watch) {
+    // First what can fail for a user's reason: nothing may be changed then.
     if (Status good = set_preload(spank, step.rank_lib); !good) return good;
-    if (Status good = set(spank, ONDELOC_ENV_STEP, step_words(step), true); !good) return good;
-    if (Status good = allow_sanitizer(spank); !good) return good;
+    if (Status good = allow_sanitizer(spank, ours); !good) return good;
   }
-  if (!moves(step)) return {};
-  // Open MPI 4 binds by itself in MPI_Init when its mask is the whole node, PSM2 at first use.
-  if (Status good = set(spank, "OMPI_MCA_hwloc_base_binding_policy", "none", false); !good)
-    return good;
-  return set(spank, "HFI_NO_CPUAFFINITY", "1", false);
+  if (moves(step))
+    if (Status good = set_policies(spank, ours); !good) return good;
+  if (!step.watch && ours.empty()) return {};
+  if (!ours.empty()) ours.insert(0, kSetWord);
+  return set(spank, ONDELOC_ENV_STEP, step_words(step) + ours);
+}
+
+void drop_left_over(spank_t spank) {
+  const auto words = job_env(spank, ONDELOC_ENV_STEP);
+  if (!words) return;
+  spank_unsetenv(spank, ONDELOC_ENV_STEP);
+  if (const auto list = job_env(spank, kPreload, kLongest))
+    set_or_unset(spank, kPreload, without_rank_library(*list));
+  for (const Policy& policy : kPolicies)
+    if (says_set(*words, policy.word) && job_env(spank, policy.name) == policy.value)
+      spank_unsetenv(spank, policy.name);
+  if (!says_set(*words, kSanitizerWord)) return;
+  if (const auto options = job_env(spank, kSanitizer, kLongest))
+    set_or_unset(spank, kSanitizer, without_option(*options, kSanitizerSetting));
 }
 
 void drop_preload(spank_t spank, const Step& step) {
   std::string list = job_env(spank, kPreload, kLongest).value_or("");
   if (!list.ends_with(step.rank_lib)) return;
   list.resize(list.size() - step.rank_lib.size());
-  if (list.empty()) {
-    spank_unsetenv(spank, kPreload);
-  } else {
-    list.pop_back();
-    spank_setenv(spank, kPreload, list.c_str(), 1);
-  }
+  if (!list.empty()) list.pop_back();
+  set_or_unset(spank, kPreload, list);
 }
 
 }  // namespace ondeloc

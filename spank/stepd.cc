@@ -65,6 +65,7 @@ void stepd_init_post_opt(spank_t spank, Arguments arguments) {
 
 void stepd_user_init(spank_t spank) {
   Step& s = step();
+  drop_left_over(spank);  // batch and interactive steps too: mpirun in them would run unbound
   if (on(s)) {
     Status good = check_files(s);
     if (good) {

@@ -80,7 +80,7 @@ class NotInTheWay(comparing.Comparing):
         """Who only watches does not keep Open MPI and PSM2 from binding the ranks."""
         self.write("ranks.txt", "rank 0=localhost slot=0\n")
         watching = {"ONDELOC_STEP", "LD_PRELOAD", "ASAN_OPTIONS"}
-        binding = {"OMPI_MCA_hwloc_base_binding_policy", "HFI_NO_CPUAFFINITY"}
+        binding = {"OMPI_MCA_hwloc_base_binding_policy", "HFI_NO_CPUAFFINITY", "ONDELOC_STEP"}
         for option, wanted in (("off", set()), ("profile:app.prof", watching), ("online,decide=never", watching),
                                ("online", watching | binding), ("online,decide=always", watching | binding),
                                ("static:ranks.txt", binding), ("static:ranks.txt,report=r.json", watching | binding)):

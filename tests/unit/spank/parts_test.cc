@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the plugin that need no Slurm: children, masks, trusted files.
+// The parts of the plugin that need no Slurm: children, left-over settings, masks, trusted files.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "tests/unit/catch.h"
 
 #include "spank/child.h"
+#include "spank/left_over.h"
 #include "spank/task_cpus.h"
 #include "spank/trusted_file.h"
 
@@ -117,4 +118,35 @@ TEST_CASE("only files that root alone can write are trusted") {
   const Status open_to_all = check_trusted_file(path, R_OK);
   CHECK_FALSE(open_to_all.ok());
   unlink(path.c_str());
+}
+
+TEST_CASE("our library is taken out of LD_PRELOAD, and nothing else") {
+  const std::string ours = "/opt/ondeloc-1/lib/ondeloc/libondeloc_rank.so";
+  CHECK(without_rank_library(ours).empty());
+  CHECK(without_rank_library("libondeloc_rank.so").empty());
+  CHECK(without_rank_library("/lib/a.so:" + ours) == "/lib/a.so");
+  CHECK(without_rank_library(ours + " /lib/a.so") == "/lib/a.so");
+  CHECK(without_rank_library("/lib/a.so b.so:" + ours + ":c.so " + ours) == "/lib/a.so b.so:c.so");
+  for (const char* users :
+       {"", ":", " a.so::b.so ", "/x/libondeloc_rank.so.1", "/libondeloc_rank.so/a.so"})
+    CHECK(without_rank_library(users) == users);
+}
+
+TEST_CASE("our option of the address sanitizer is taken out, and nothing else") {
+  const char* const ours = "verify_asan_link_order=0";
+  CHECK(without_option(ours, ours).empty());
+  CHECK(without_option("detect_leaks=0:verify_asan_link_order=0", ours) == "detect_leaks=0");
+  CHECK(without_option("verify_asan_link_order=0,detect_leaks=0", ours) == "detect_leaks=0");
+  for (const char* users : {"", "verify_asan_link_order=1", "a=1:verify_asan_link_order=01"})
+    CHECK(without_option(users, ours) == users);
+}
+
+TEST_CASE("ONDELOC_STEP says what else was set") {
+  CHECK(says_set("v1 set=asan", "asan"));
+  CHECK(says_set("v1 fd=12 set=asan,policy,hfi", "policy"));
+  CHECK(says_set("v1 set=asan,hfi fd=12", "hfi"));
+  CHECK_FALSE(says_set("v1 set=asan,hfi fd=12", "policy"));
+  for (const char* text : {"", "v1", "v1 fd=12", "v1 set=", "v1 set=asans", "v1 offset=asan",
+                           "v1 set= asan", "v1 set=,"})
+    CHECK_FALSE(says_set(text, "asan"));
 }
