@@ -407,6 +407,7 @@ nlohmann::json report_with_late_detach() {
     *step.partner_bit = -1;
     for (const pid_t pid : step.pids)
       waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
+    usleep(20'000);  // the mapper has seen the ends by now
     ondeloc_record_detach detach{};
     detach.head = {
         ONDELOC_RECORD_MAGIC, ONDELOC_RECORD_VERSION, ONDELOC_RECORD_DETACH, sizeof(detach), 0, 7};
