@@ -90,6 +90,8 @@ Status check_together(Options& options, const std::vector<std::string_view>& giv
       return std::move(good).error().within("profile");
     if (contains(given, "report"))
       return Error("report goes with online and static, not with profile");
+    if (options.transport == Transport::kPmix)
+      return Error("transport=pmix goes with online: its events do not carry single messages");
   }
   if (options.max_interval_ms < options.interval_ms) {
     if (contains(given, "max-interval"))

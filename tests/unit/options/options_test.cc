@@ -72,6 +72,8 @@ TEST_CASE("modes") {
   CHECK(error_of("online:x") == "mode 'online' takes no argument, not 'x'");
   CHECK(error_of("bogus") == "mode 'bogus' is not known: use off, online, static, profile or help");
   CHECK(error_of("") == "mode '' is not known: use off, online, static, profile or help");
+  CHECK(error_of("profile:f,transport=pmix") ==
+        "transport=pmix goes with online: its events do not carry single messages");
   CHECK(error_of("online,cells=8") == "cells goes with profile:FILE only");
   CHECK(error_of("profile:f,cells=0") == "cells: '0' is no number of cells: use 1 to 256");
   CHECK(error_of("profile:f,cells=257") == "cells: '257' is no number of cells: use 1 to 256");
