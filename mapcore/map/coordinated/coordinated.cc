@@ -4,7 +4,7 @@
 // k-way assignment of ranks to NUMA nodes that minimises exactly what evaluate() predicts, by moves
 // and swaps with gains kept incrementally (refine.h, state.h). Starts: the present mapping, packed,
 // scatter, random, balance, locality's and multilevel's growth, ondeloc, so that the result is
-// never worse than any of them (locality: up to 256 ranks). Steps:
+// never worse than any of them (above 256 ranks packed, scatter and balance only). Steps:
 //
 //   0. what costs no more than a lower bound of all partitions (valuation.h) is kept at once;
 //   1. every start is valued; if the present mapping is a local optimum, no start is better and a
@@ -36,7 +36,7 @@ namespace {
 
 using namespace coordinated;
 
-constexpr int kLocality = 256;         // ranks up to which locality is a start
+constexpr int kAllStarts = 256;        // ranks up to which all starts are valued
 constexpr double kWithinReach = 1.03;  // of the best cost: starts beyond it do not catch up
 constexpr int kSmall = 64;             // ranks up to which they may
 constexpr double kReachSmall = 1.2;
@@ -71,7 +71,7 @@ class Solver {
     value_starts(least);
     if (!is_start_optimal(least)) {
       const Levels levels = levels_of(ranks_.skeleton(), target_);
-      if (graph_.vertices <= kLocality) consider_locality(levels);
+      if (graph_.vertices <= kAllStarts) consider_locality(levels);
       if (!previous_.empty() && needs_no_change(levels)) return previous_;
       solve(levels);
     } else {
@@ -95,6 +95,10 @@ class Solver {
   void value_starts(double least) {
     consider(packed_start(graph_, target_));
     if (is_start_optimal(least)) return;
+    if (graph_.vertices > kAllStarts) {
+      consider(scatter_start(graph_, target_));
+      return consider(balance_start(graph_, target_));
+    }
     std::array parts = {scatter_start(graph_, target_), random_start(graph_, target_),
                         balance_start(graph_, target_),
                         ondeloc_start(ranks_.rows, target_, previous_)};

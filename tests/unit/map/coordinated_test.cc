@@ -322,7 +322,7 @@ TEST_CASE("many ranks of like traffic are spread as evenly as the simple starts 
   }
   const Case c("numa:8 core:64 pu:1", CommMatrix::from_entries(ranks, entries));
   const Cost ours = c.cost(c.map());
-  for (const char* start : {"packed", "scatter", "random", "balance", "ondeloc"}) {
+  for (const char* start : {"packed", "scatter", "balance"}) {
     INFO(start);
     CHECK(is_no_worse(ours.total, c.cost(c.map(start)).total));
   }
