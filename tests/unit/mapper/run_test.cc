@@ -328,6 +328,17 @@ TEST_CASE("a rank that dies, and a slot that lies, end the mapper without a word
   other.join();
 }
 
+// Runs the mapper until `other` has ended the step, which it is joined for. Closes the channel.
+nlohmann::json run_beside(std::thread& other, const Step& step, const int (&channel)[2]) {
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  config.channel_fd = channel[0];
+  (void)run_mapper(config);
+  other.join();
+  for (const int end : channel) close(end);
+  return take_json(expand_pattern(pattern, 17, 3, "n1"));
+}
+
 // The report of a step whose ranks send for some time.
 nlohmann::json report_with(const std::vector<Habit>& habits) {
   int channel[2];  // open: the mapper waits for ranks that start late
@@ -341,13 +352,7 @@ nlohmann::json report_with(const std::vector<Habit>& habits) {
     usleep(200'000);
     *step.partner_bit = -1;
   });
-  const std::string pattern = temporary_report();
-  auto config = config_for(step, pattern);
-  config.channel_fd = channel[0];
-  (void)run_mapper(config);
-  other.join();
-  for (const int end : channel) close(end);
-  return take_json(expand_pattern(pattern, 17, 3, "n1"));
+  return run_beside(other, step, channel);
 }
 
 bool has_note(const nlohmann::json& report, const std::string& note) {
@@ -413,13 +418,7 @@ nlohmann::json report_with_late_detach() {
         ONDELOC_RECORD_MAGIC, ONDELOC_RECORD_VERSION, ONDELOC_RECORD_DETACH, sizeof(detach), 0, 7};
     CHECK(write(channel[1], &detach, sizeof(detach)) == sizeof(detach));
   });
-  const std::string pattern = temporary_report();
-  auto config = config_for(step, pattern);
-  config.channel_fd = channel[0];
-  (void)run_mapper(config);
-  other.join();
-  for (const int end : channel) close(end);
-  return take_json(expand_pattern(pattern, 17, 3, "n1"));
+  return run_beside(other, step, channel);
 }
 
 TEST_CASE("the DETACH of a rank that has ended is waited for") {
