@@ -105,8 +105,8 @@ Result<std::string> run_compare(const CompareOptions& options) {
   }
   if (options.format == "json") return rows.dump(2) + "\n";
   return text +
-         "cost = congestion + locality, predicted; remote: share of bytes between NUMA "
-         "nodes;\npeak: heaviest node / mean; moves: ranks that change their NUMA node\n";
+         "cost = congestion + locality, predicted; remote: share of bytes between NUMA\n"
+         "nodes; peak: heaviest node / mean; moves: ranks that change their NUMA node\n";
 }
 
 }  // namespace
