@@ -20,6 +20,10 @@ bool worth_remapping(const DecisionInput& input) {
          gain > kLeastGain;
 }
 
+double until_next_look(double seconds, double slope, double longest) {
+  return std::min(slope * seconds, longest);
+}
+
 double migration_seconds(const CostModel& model, const SlotSet& slots, const Mapping& before,
                          const Mapping& after, std::span<const double> resident,
                          bool memory_follows) {

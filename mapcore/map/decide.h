@@ -37,6 +37,10 @@ struct DecisionInput {
 
 bool worth_remapping(const DecisionInput& input);
 
+// The part of H that is still to come: seconds until the next look if nobody moves after one that
+// came `seconds` after the last (mapper/interval.h). `longest`: the cap, seconds.
+double until_next_look(double seconds, double slope, double longest);
+
 // mig: moved ranks' resident bytes over the slower of memory and link where memory follows; 1 ms
 // for every rank that changes its slot otherwise. `resident` may be empty (then 1 ms each).
 double migration_seconds(const CostModel& model, const SlotSet& slots, const Mapping& before,

@@ -68,8 +68,8 @@ class Loop {
  private:
   Status look(ReplayStep& step) {
     const Traffic traffic(seen_);
-    const double next = std::min(options_.slope * seen_seconds_, options_.max_seconds);
-    const double horizon = phase_.advance(traffic, seen_seconds_) + next;
+    const double horizon = phase_.advance(traffic, seen_seconds_) +
+                           until_next_look(seen_seconds_, options_.slope, options_.max_seconds);
     step.decision = Decision::kKeeps;
     step.seen = seen_intervals_;
     if (traffic.total() > 0 && traffic.ranks() > 1) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/mapper/turn.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "mapcore/binding/proc.h"
@@ -39,8 +38,8 @@ Result<Mapping> Turn::map(const Traffic& traffic, const CounterDelta& delta) con
 // The mapping to move to, if there is one that is worth it.
 std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const CounterDelta& delta,
                                             double seconds, double cost_now) {
-  const double next = std::min(options_.slope * seconds, 1e-3 * options_.max_interval_ms);
-  const double horizon = phase_.advance(traffic, seconds) + next;
+  const double horizon = phase_.advance(traffic, seconds) +
+                         until_next_look(seconds, options_.slope, 1e-3 * options_.max_interval_ms);
   const double cost_start = cost_at_start(traffic, delta);
   ledger_.add(cost_now, cost_start);
   if (cost_now == 0 || traffic.ranks() < 2 || options_.decide == Decide::kNever)

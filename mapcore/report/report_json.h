@@ -30,9 +30,8 @@ std::string expand_pattern(std::string_view pattern, std::uint32_t job, std::uin
 
 // Atomically: a temporary name in the same directory, then rename. Mode 0666 less the umask, or
 // that of the file it replaces. Links are followed, to the directory of their target. A character
-// device
-// (/dev/null) is written in place; pipes and whatever else is no regular file, and files without
-// write permission, are refused.
+// device (/dev/null) is written in place; pipes and whatever else is no regular file, and files
+// without write permission, are refused.
 Status write_file(const std::string& path, std::string_view text);
 
 }  // namespace ondeloc

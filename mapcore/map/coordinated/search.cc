@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 5;  // found on tests/data/npb
 // Far beyond what any descent was seen to need: no input makes one endless.
-constexpr std::int64_t kUnlimited = 1'000'000'000;
+constexpr std::int64_t kAmple = 1'000'000'000;
 constexpr std::int64_t kCoarseWork = 2000;
 constexpr std::int64_t kCycleWork = 30;  // for a vertex
 constexpr std::int64_t kFewWork = 16;    // for a pair of vertices, where there are few
@@ -155,7 +155,7 @@ namespace {
 
 void refine_coarse(State& state, Refiner& refiner, const Part& part) {
   state.reset(part);
-  refiner.allow(kUnlimited);
+  refiner.allow(kAmple);
   const double mean = state.target().mean_load;
   if (mean > 0) {
     state.smooth(kSmoothing / mean);
@@ -206,7 +206,7 @@ Part Search::stay_put(std::span<const int> previous) {
 }
 
 void Search::refine() {
-  refiner_.allow(kUnlimited);
+  refiner_.allow(kAmple);
   refiner_.descend();
   if (state_.smoothing() == 0) keep_better();
 }

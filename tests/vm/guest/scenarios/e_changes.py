@@ -74,10 +74,13 @@ def majority(pages):
     return max(pages, key=pages.get)
 
 
+def all_followed(went, pages):
+    return all(majority(pages[rank]) == now for rank, (_, now) in went.items())
+
+
 @scenario("2x4")
 def memory_follows_its_rank():
-    _, went = memory_step("memory_auto", "auto", lambda went, pages: all(
-        majority(pages[rank]) == now for rank, (_, now) in went.items()))
+    _, went = memory_step("memory_auto", "auto", all_followed)
     return f"auto: {len(went)} ranks and their pages moved"
 
 
@@ -105,8 +108,7 @@ def memory_follows_where_files_fill_it():
     try:
         free = free_by_node()
         check(max(free.values()) < touched, f"the file cache does not fill the memory: {free} bytes are free")
-        _, went = memory_step("memory_cached", "follow", lambda went, pages: all(
-            majority(pages[rank]) == now for rank, (_, now) in went.items()), touched)
+        _, went = memory_step("memory_cached", "follow", all_followed, touched)
     finally:
         cached.unlink()
     return f"{len(went)} ranks and their pages moved with {max(free.values()) >> 20} MiB free at most"
