@@ -4,6 +4,7 @@
 Four ranks on two NUMA nodes of one CPU each. What crosses the nodes is computed from the program's own counters and from
 where its threads may run, which it reads in /proc; the report of ondeloc is compared with both.
 """
+import json
 import re
 
 import harness
@@ -87,9 +88,19 @@ def remote_share(ranks, window):
 
 class Remap(harness.Case):
     def check(self, transport):
-        result = self.srun("-n4", "--cpu-bind=map_cpu:0,0,1,1", f"{harness.APPS}/partners", "-s", "4",
+        # Pairs on two shared CPUs were seen to come down to 48 messages a second and rank. Of messages of 1 MiB that is traffic
+        # enough to be worth a move; and 6 s are six looks, of which up to three pass before a phase is believed in.
+        result = self.srun("-n4", "--cpu-bind=map_cpu:0,0,1,1", f"{harness.APPS}/partners", "-s", "6", "-b", str(1 << 20),
                            "-i", "0.1", "-w", ondeloc=OPTION + transport)
         self.assert_ran(result)
+        report = self.report("r.json")
+        try:
+            self.check_run(result, report)
+        except AssertionError:
+            print("intervals:", json.dumps(report["intervals"]))
+            raise
+
+    def check_run(self, result, report):
         start, end = at_ends(result.stdout, 1), at_ends(result.stdout, 2)
         # The start: pairs of the first half together, so the second half's are apart.
         old = {0: "0", 1: "0", 2: "1", 3: "1"}
@@ -109,7 +120,7 @@ class Remap(harness.Case):
             for point, place in (rank.points[0], old), (rank.points[-1], new):
                 self.assertGreater(len(point.cpus), 1, "a rank without a second thread shows nothing")
                 self.assertEqual(set(point.cpus.values()), {place[number]}, "a thread has another binding")
-        self.check_report(self.report("r.json"), moved, new)
+        self.check_report(report, moved, new)
 
     def check_report(self, report, moved, new):
         remaps = [turn for turn in report["intervals"] if turn["remapped"]]
