@@ -59,11 +59,12 @@ TEST_CASE("real machines") {
 }
 
 TEST_CASE("CPUs beyond the largest number are told, not left out") {
-  CHECK(load_machine(fmt::format("pu:{}", CpuSet::kMaxCpu)).ok());
-  const auto more = load_machine(fmt::format("pu:{}", CpuSet::kMaxCpu + 1));
+  static_assert(CpuSet::kMaxCpu == 8192);
+  CHECK(load_machine("pack:128 pu:64").ok());
+  const auto more = load_machine("pack:129 pu:64");
   REQUIRE_FALSE(more.ok());
   CHECK(more.error().message() ==
-        "topology 'pu:8193': CPU 8192 is beyond the 8192 that ondeloc knows");
+        "topology 'pack:129 pu:64': CPU 8255 is beyond the 8192 that ondeloc knows");
 }
 
 TEST_CASE("a topology that may not be read is told as such") {
