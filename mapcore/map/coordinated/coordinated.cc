@@ -14,7 +14,8 @@
 //      the smoothed cost too. Where both are equally good and refinement finds nothing, that is
 //      taken for the optimum: two ways that know nothing of each other seldom end in one place by
 //      chance (124 of 478 cases of the benches and more of their kind; step 3 found nothing better
-//      in any);
+//      in any). Chains and plane grids, where they do (a shuffled chain of 48 ranks), are swept
+//      first (sweep.h). All others that are sparse are refined from a sweep as well;
 //   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank, as
 //      long as counted work lasts and brings something;
 //   4. groups are named and ranks moved back so that as many as possible stay where they are.
@@ -29,6 +30,7 @@
 #include "mapcore/map/algorithms.h"
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/search.h"
+#include "mapcore/map/coordinated/sweep.h"
 #include "mapcore/map/coordinated/valuation.h"
 
 namespace ondeloc {
@@ -44,6 +46,7 @@ constexpr double kNearIdeal = 1.02;  // less is not worth a remap: mapcore/map/d
 // Ranks from which two ways that meet are believed: with fewer they were seen to meet in less than
 // the best.
 constexpr int kFewestToAgree = 32;
+constexpr std::size_t kSparse = 4;  // edges of a rank, on average: chains and plane grids
 
 Part nodes_of(const MapRequest& request) {
   Part part;
@@ -153,7 +156,8 @@ class Solver {
     const bool both = !start_.empty() && !coarse.empty();
     const bool fresh_first = start_.empty() || (both && is_better(value, start_value_));
     search().offer(fresh_first ? coarse : start_);
-    if (both && agree(value)) return search().settle();
+    if (both && agree(value) && !is_sweep_cheaper()) return search().settle();
+    search().offer(sweep_start(graph_, target_));
     // The worse one where refinement may bring it past the better one.
     if (both && is_within_reach(fresh_first ? start_value_ : value))
       search().offer(fresh_first ? start_ : coarse);
@@ -165,6 +169,14 @@ class Solver {
   bool agree(const Value& fresh) {
     return graph_.vertices >= kFewestToAgree && are_equal(fresh, start_value_) &&
            are_equal(fresh, search().value());
+  }
+
+  // Merging and growing may both break a chain in the same wrong places.
+  bool is_sweep_cheaper() {
+    if (graph_.edges.size() > kSparse * static_cast<std::size_t>(graph_.vertices)) return false;
+    const double best = search().value().cost;
+    const Part part = sweep_start(graph_, target_, best);
+    return !part.empty() && is_less(value_of(graph_, target_, part, scratch_, best).cost, best);
   }
 
   bool is_within_reach(const Value& value) {
