@@ -20,15 +20,15 @@ constexpr std::string_view kSanitizerOption = "verify_asan_link_order";
 constexpr std::string_view kSanitizerSetting = "verify_asan_link_order=0";
 constexpr std::string_view kSanitizerWord = "asan";
 
-// Open MPI 4 binds by itself in MPI_Init when its mask is the whole node, PSM2 at first use. `word`
-// stands for the variable in ONDELOC_STEP.
+// `word` stands for the variable in ONDELOC_STEP.
 struct Policy {
   const char* word;
   const char* name;
   const char* value;
 };
-constexpr Policy kPolicies[] = {{"policy", "OMPI_MCA_hwloc_base_binding_policy", "none"},
-                                {"hfi", "HFI_NO_CPUAFFINITY", "1"}};
+constexpr Policy kPolicies[] = {
+    {"policy", ONDELOC_ENV_OPEN_MPI_BINDING, ONDELOC_ENV_OPEN_MPI_BINDS_NOT},
+    {"hfi", ONDELOC_ENV_PSM2_BINDING, ONDELOC_ENV_PSM2_BINDS_NOT}};
 
 const char* transport_name(Transport transport) {
   switch (transport) {
@@ -42,15 +42,20 @@ const char* transport_name(Transport transport) {
   return "auto";
 }
 
+// Whoever only watches leaves the ranks where others bind them.
+bool moves(const Step& step) {
+  return step.options.mode == Mode::kOnline && step.options.decide != Decide::kNever;
+}
+
 // Where nobody listens, events would be lost, and with them the word that a rank has left MPI.
 std::string step_words(const Step& step) {
   if (!step.watch) return ONDELOC_ENV_STEP_VERSION;
   const Transport transport = step.listening ? step.options.transport : Transport::kShm;
   return fmt::format(
       ONDELOC_ENV_STEP_VERSION
-      " fd={} transport={} interval_ms={} local_ranks={} world_ranks={} job={} step={}",
+      " fd={} transport={} interval_ms={} local_ranks={} world_ranks={} job={} step={}{}",
       step.segment.get(), transport_name(transport), step.options.interval_ms, step.local_ranks,
-      step.world_ranks, step.job_id, step.step_id);
+      step.world_ranks, step.job_id, step.step_id, moves(step) ? ONDELOC_ENV_STEP_MOVES : "");
 }
 
 Status set(spank_t spank, const char* name, const std::string& value) {
@@ -116,25 +121,24 @@ Status set_policies(spank_t spank, std::string& ours) {
   return {};
 }
 
-// Whoever only watches leaves the ranks where others bind them.
-bool moves(const Step& step) {
-  return step.bind || (step.options.mode == Mode::kOnline && step.options.decide != Decide::kNever);
-}
-
 }  // namespace
 
 Status set_environment(spank_t spank, const Step& step) {
+  if (!step.watch) return {};
   std::string ours;
-  if (step.watch) {
-    // First what can fail for a user's reason: nothing may be changed then.
-    if (Status good = set_preload(spank, step.rank_lib); !good) return good;
-    if (Status good = allow_sanitizer(spank, ours); !good) return good;
-  }
-  if (moves(step))
-    if (Status good = set_policies(spank, ours); !good) return good;
-  if (!step.watch && ours.empty()) return {};
+  // First what can fail for a user's reason: nothing may be changed then.
+  if (Status good = set_preload(spank, step.rank_lib); !good) return good;
+  if (Status good = allow_sanitizer(spank, ours); !good) return good;
   if (!ours.empty()) ours.insert(0, kSetWord);
   return set(spank, ONDELOC_ENV_STEP, step_words(step) + ours);
+}
+
+Status keep_task_unbound(spank_t spank, const Step& step) {
+  std::string words = job_env(spank, ONDELOC_ENV_STEP).value_or(step_words(step));
+  std::string ours;
+  if (Status good = set_policies(spank, ours); !good || ours.empty()) return good;
+  words += words.find(kSetWord) == words.npos ? kSetWord : ",";
+  return set(spank, ONDELOC_ENV_STEP, words + ours);
 }
 
 void drop_left_over(spank_t spank) {

@@ -70,6 +70,7 @@ void task_init(spank_t spank) {
   if (good && s.bind) {
     good = bind_task(spank, s, task);
     tells = tells || !good;  // bind_task lets one task of the node fail
+    if (good && has_all_cpus()) good = keep_task_unbound(spank, s);
   }
   if (good && s.watch) good = watch(spank, s, task);
   if (good) return;

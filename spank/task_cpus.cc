@@ -36,6 +36,10 @@ CpuWords parse_mask(std::string_view text) {
   return words;
 }
 
+bool set_own_cpus(const CpuWords& words) {
+  return syscall(SYS_sched_setaffinity, 0, words.size() * 8, words.data()) == 0;
+}
+
 }  // namespace
 
 CpuWords own_cpus() {
@@ -44,6 +48,14 @@ CpuWords own_cpus() {
   words.resize(bytes > 0 ? static_cast<std::size_t>(bytes) / 8 : 0);
   trim(words);
   return words;
+}
+
+bool has_all_cpus() {
+  const CpuWords own = own_cpus();
+  const CpuWords every(ONDELOC_MASK_WORDS, ~std::uint64_t{0});
+  if (own.empty() || !set_own_cpus(every)) return false;
+  const bool all = own_cpus() == own;
+  return set_own_cpus(own) && all;
 }
 
 CpuWords cpus_of_masks(std::string_view list) {

@@ -12,6 +12,9 @@ using CpuWords = std::vector<std::uint64_t>;  // without trailing zero words
 
 // The caller's affinity mask, empty when the kernel refuses.
 CpuWords own_cpus();
+// Whether that is all that the kernel would let the caller have, its cpuset. The mask is another
+// one for a moment.
+bool has_all_cpus();
 // The union of the masks of all tasks on this node, from SLURM_CPU_BIND_LIST of type mask_cpu
 // ("0x3,0xC", most significant digit first); empty when the text is anything else.
 CpuWords cpus_of_masks(std::string_view list);

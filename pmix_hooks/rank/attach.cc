@@ -275,6 +275,10 @@ void prepare() {
   });
 }
 
+bool may_be_moved() {
+  return self.in_step && self.step.moves != 0 && self.launch != Launch::kForeignPmix;
+}
+
 void attach() {
   if (!tried.exchange(true)) join();
 }

@@ -13,6 +13,9 @@ namespace ondeloc {
 // Before MPI_Init or MPI_Session_init: notes what the launcher's environment says, since a
 // singleton's MPI_Init makes itself a PMIx server and an environment to go with it.
 void prepare();
+// After prepare(): ondeloc may move this process, unless MPI_Init shows that it is none of the
+// step's.
+bool may_be_moved();
 void attach();
 void detach();
 // Any thread, after prepare(). enum ondeloc_note

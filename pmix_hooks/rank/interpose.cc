@@ -13,6 +13,7 @@
 #include "mapcore/segment/layout.h"
 
 #include "pmix_hooks/rank/attach.h"
+#include "pmix_hooks/rank/own_binding.h"
 #include "pmix_hooks/rank/persistent.h"
 #include "pmix_hooks/rank/symbols.h"
 #include "pmix_hooks/rank/text.h"
@@ -50,11 +51,19 @@ int pass_on(std::atomic<void*>& cache, const char* name, Arguments... arguments)
 }
 
 template <class... Arguments>
-int initialise(std::atomic<void*>& cache, const char* name, Arguments... arguments) {
+int pass_on_unbound(std::atomic<void*>& cache, const char* name, Arguments... arguments) {
   if (depth == 0) prepare();
+  const OwnBindingForbidden forbidden(depth == 0 && may_be_moved());
   ++depth;
   const int rc = pass_on(cache, name, arguments...);
-  if (--depth == 0 && rc == open_mpi::kSuccess) attach();
+  --depth;
+  return rc;
+}
+
+template <class... Arguments>
+int initialise(std::atomic<void*>& cache, const char* name, Arguments... arguments) {
+  const int rc = pass_on_unbound(cache, name, arguments...);
+  if (depth == 0 && rc == open_mpi::kSuccess) attach();
   return rc;
 }
 
@@ -92,6 +101,12 @@ int noted(std::uint32_t bits, std::atomic<void*>& cache, const char* name, Argum
   ONDELOC_EXPORT NAME(int* argc, char*** argv, int required, int* provided) { \
     static std::atomic<void*> next{nullptr};                                  \
     return ondeloc::initialise(next, #NAME, argc, argv, required, provided);  \
+  }
+// Open MPI reads its settings here where a program calls it before MPI_Init.
+#define ONDELOC_TOOL_INIT(NAME)                                       \
+  ONDELOC_EXPORT NAME(int required, int* provided) {                  \
+    static std::atomic<void*> next{nullptr};                          \
+    return ondeloc::pass_on_unbound(next, #NAME, required, provided); \
   }
 #define ONDELOC_FINALIZE(NAME)               \
   ONDELOC_EXPORT NAME() {                    \
@@ -138,6 +153,7 @@ int noted(std::uint32_t bits, std::atomic<void*>& cache, const char* name, Argum
 
 ONDELOC_BOTH(ONDELOC_INIT, Init)
 ONDELOC_BOTH(ONDELOC_INIT_THREAD, Init_thread)
+ONDELOC_BOTH(ONDELOC_TOOL_INIT, T_init_thread)
 ONDELOC_BOTH(ONDELOC_FINALIZE, Finalize)
 ONDELOC_BOTH(ONDELOC_START, Start)
 ONDELOC_BOTH(ONDELOC_STARTALL, Startall)

@@ -38,6 +38,7 @@ void read_word(const char* word, StepEnv& step) {
   read_number(word, "world_ranks", step.world_ranks);
   read_number(word, "job", step.job);
   read_number(word, "step", step.step);
+  read_number(word, "moves", step.moves);
   if (const char* transport = value_of(word, "transport")) {
     if (word_is(transport, "shm")) step.transport = RankTransport::kShm;
     if (word_is(transport, "pmix")) step.transport = RankTransport::kPmix;

@@ -17,6 +17,7 @@ struct StepEnv {
   std::uint32_t world_ranks = 0;
   std::uint32_t job = 0;
   std::uint32_t step = 0;
+  std::uint32_t moves = 0;  // 1: ranks are moved
 };
 
 // False when the text is not of our version. `text` may be null.

@@ -77,13 +77,16 @@ class NotInTheWay(comparing.Comparing):
         self.assertIn("OMPI_MCA_hwloc_base_binding_policy=core", lines)
 
     def test_what_each_mode_sets(self):
-        """Who only watches does not keep Open MPI and PSM2 from binding the ranks."""
-        self.write("ranks.txt", "rank 0=localhost slot=0\n")
+        """Open MPI and PSM2 are told here not to bind only where they would: a task that is bound to all CPUs looks unbound. Ranks
+        that are moved tell it themselves (test_own_binding.py)."""
+        self.write("one.txt", "rank 0=localhost slot=0\n")
+        self.write("all.txt", "rank 0=localhost slot=0-1\n")
         watching = {"ONDELOC_STEP", "LD_PRELOAD", "ASAN_OPTIONS"}
         binding = {"OMPI_MCA_hwloc_base_binding_policy", "HFI_NO_CPUAFFINITY", "ONDELOC_STEP"}
         for option, wanted in (("off", set()), ("profile:app.prof", watching), ("online,decide=never", watching),
-                               ("online", watching | binding), ("online,decide=always", watching | binding),
-                               ("static:ranks.txt", binding), ("static:ranks.txt,report=r.json", watching | binding)):
+                               ("online", watching), ("online,decide=always", watching),
+                               ("static:one.txt", set()), ("static:one.txt,report=r.json", watching),
+                               ("static:all.txt", binding), ("static:all.txt,report=r.json", watching | binding)):
             with self.subTest(option):
                 result = self.srun("-n1", "env", ondeloc=option)
                 self.assert_ran(result)

@@ -10,7 +10,9 @@ using namespace ondeloc;
 TEST_CASE("the words of the plugin are read") {
   StepEnv step;
   REQUIRE(parse_step_env(
-      "v1 fd=12 transport=pmix interval_ms=250 local_ranks=4 world_ranks=8 job=17 step=3", step));
+      "v1 fd=12 transport=pmix interval_ms=250 local_ranks=4 world_ranks=8 job=17 step=3 "
+      "moves=1 set=asan",
+      step));
   CHECK(step.fd == 12);
   CHECK(step.transport == RankTransport::kPmix);
   CHECK(step.interval_ms == 250);
@@ -18,6 +20,7 @@ TEST_CASE("the words of the plugin are read") {
   CHECK(step.world_ranks == 8);
   CHECK(step.job == 17);
   CHECK(step.step == 3);
+  CHECK(step.moves == 1);
 }
 
 TEST_CASE("unknown words and bad numbers are skipped") {

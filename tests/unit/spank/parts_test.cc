@@ -2,6 +2,7 @@
 // The parts of the plugin that need no Slurm: children, left-over settings, masks, trusted files.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -149,4 +150,24 @@ TEST_CASE("ONDELOC_STEP says what else was set") {
   for (const char* text : {"", "v1", "v1 fd=12", "v1 set=", "v1 set=asans", "v1 offset=asan",
                            "v1 set= asan", "v1 set=,"})
     CHECK_FALSE(says_set(text, "asan"));
+}
+
+TEST_CASE("whether a mask is all there is, and it stays what it was") {
+  const CpuWords before = own_cpus();
+  const auto bind = [](const CpuWords& words) {
+    return syscall(SYS_sched_setaffinity, 0, words.size() * 8, words.data()) == 0;
+  };
+  REQUIRE(bind(CpuWords(128, ~std::uint64_t{0})));
+  const CpuWords all = own_cpus();
+  CHECK(has_all_cpus());
+  CHECK(own_cpus() == all);
+  CpuWords fewer = all;
+  fewer.back() &= fewer.back() - 1;
+  if (fewer.back() != 0 || fewer.size() > 1) {
+    REQUIRE(bind(fewer));
+    const CpuWords bound = own_cpus();
+    CHECK(!has_all_cpus());
+    CHECK(own_cpus() == bound);
+  }
+  CHECK(bind(before));
 }
