@@ -88,7 +88,9 @@ Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus
   placement.current_ = placement.plan_.initial;
   placement.cpus_per_task_ = std::max(1, cpus_per_task);
   placement.bound_ = masks;
+  placement.left_.resize(masks.size());
   placement.newcomer_.assign(masks.size(), placement.plan_.shared);
+  placement.met_.assign(masks.size(), false);
   placement.put_back_.assign(masks.size(), false);
   placement.migrations_.assign(masks.size(), 0);
   placement.memory_follows_ =
@@ -122,34 +124,68 @@ bool Placement::move(LocalRank rank, RankState& state, const CpuSet& to) {
   const BindResult result = move_process(state.process, bound_[i], to);
   note_failures(state.world, result);
   const bool bound = result.moved > 0 || result.failed == 0;
-  if (bound) bound_[i] = to;
+  if (bound) {
+    bound_[i] = to;
+    left_[i] = CpuSet();
+  }
   newcomer_[i] = !bound;
   return bound;
 }
 
-void Placement::bind_newcomers(Ranks& ranks) {
+// Without its CPUs: one that binds itself all the time is not to fill the report.
+void Placement::note_replaced(std::size_t at, WorldRank rank) {
+  put_back_[at] = true;
+  notes_.insert(fmt::format(
+      "rank {}: it had a binding of its own (by a wrapper, its runtime or itself): it was replaced",
+      rank.value));
+}
+
+void Placement::bind_newcomer(LocalRank rank, RankState& state) {
+  const auto at = static_cast<std::size_t>(rank.value);
+  put_back_one(rank, state);
+  const auto mask = get_affinity(state.process);
+  if (mask && !(*mask == bound_[at])) note_replaced(at, state.world);
+  move(rank, state, cpus_of(rank));
+}
+
+void Placement::put_back_one(LocalRank rank, const RankState& state) {
+  const auto at = static_cast<std::size_t>(rank.value);
+  const auto mask = get_affinity(state.process);
+  if (!mask) return;
+  left_[at] = mask->is_subset_of(bound_[at]) ? CpuSet() : *mask;
+  if (left_[at].empty() || keeps_) return;
+  if (put_back_[at]) {
+    notes_.insert(fmt::format(
+        "rank {}: it binds itself again after it was put back: it is left alone until it is "
+        "moved next",
+        state.world.value));
+    return;
+  }
+  const BindResult result = move_process(state.process, *mask, bound_[at]);
+  note_failures(state.world, result);
+  if (result.moved == 0) return;
+  note_replaced(at, state.world);
+  left_[at] = CpuSet();
+}
+
+void Placement::meet_newcomers(Ranks& ranks) {
   for (int i = 0; i < ranks.count(); ++i) {
     RankState& state = ranks.at(LocalRank(i));
-    if (newcomer_[static_cast<std::size_t>(i)] && state.movable())
-      move(LocalRank(i), state, cpus_of(LocalRank(i)));
+    const auto at = static_cast<std::size_t>(i);
+    if (!state.movable()) continue;
+    if (newcomer_[at] && !keeps_)
+      bind_newcomer(LocalRank(i), state);
+    else if (!met_[at])
+      put_back_one(LocalRank(i), state);
+    met_[at] = true;
   }
 }
 
 void Placement::put_back(Ranks& ranks) {
   for (int i = 0; i < ranks.count(); ++i) {
-    RankState& state = ranks.at(LocalRank(i));
+    const RankState& state = ranks.at(LocalRank(i));
     const auto at = static_cast<std::size_t>(i);
-    if (!state.movable() || newcomer_[at]) continue;
-    const auto mask = get_affinity(state.process);
-    if (!mask || mask->is_subset_of(bound_[at])) continue;
-    if (put_back_[at]) {
-      notes_.insert(fmt::format(
-          "rank {}: its runtime binds it to CPUs {}; it was put back once and then left alone",
-          state.world.value, mask->to_list()));
-      continue;
-    }
-    put_back_[at] = true;
-    note_failures(state.world, move_process(state.process, *mask, bound_[at]));
+    if (state.movable() && (keeps_ || !newcomer_[at])) put_back_one(LocalRank(i), state);
   }
 }
 
@@ -193,6 +229,7 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
       newcomer_[at] = !state.done();  // its slot is another rank's now: bound when it attaches
       continue;
     }
+    put_back_one(LocalRank(i), state);
     if (!move(LocalRank(i), state, to.pus)) continue;
     result.moved.emplace_back(i);
     if (from.node == to.node) continue;
@@ -225,6 +262,7 @@ bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
     // The kernel has changed the masks itself; what they are now is where threads are moved from.
     const auto mask = get_affinity(state.attached() ? state.process : state.task);
     if (mask) bound_[at] = *mask;
+    left_[at] = CpuSet();
     newcomer_[at] = !state.attached();  // bound when it attaches, not put back where it was
     if (state.movable()) move(LocalRank(i), state, cpus_of(LocalRank(i)));
   }

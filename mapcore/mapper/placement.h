@@ -30,9 +30,11 @@ class Placement {
   const SlotPlan& slots() const { return plan_; }
   const Mapping& current() const { return current_; }
   const CpuSet& cpus_of(LocalRank rank) const;  // of its slot
-  // The mask the rank was last given: Slurm's, or its slot's.
+  // The mask the rank was last given: Slurm's, or its slot's; where others bound it outside of that
+  // and it was left alone, the mask that it was seen with.
   const CpuSet& bound_to(LocalRank rank) const {
-    return bound_[static_cast<std::size_t>(rank.value)];
+    const auto at = static_cast<std::size_t>(rank.value);
+    return left_[at].empty() ? bound_[at] : left_[at];
   }
   int migrations_of(LocalRank rank) const {
     return migrations_[static_cast<std::size_t>(rank.value)];
@@ -41,10 +43,12 @@ class Placement {
   std::set<std::string>& notes() { return notes_; }
 
   // decide=never: nobody is bound, ever.
-  void keep_bindings() { newcomer_.assign(newcomer_.size(), false); }
-  // Binds ranks that attached to their slot where Slurm gave all of them one mask.
-  void bind_newcomers(Ranks& ranks);
-  // A rank whose runtime bound it elsewhere is put back once per remap, then left alone and noted.
+  void keep_bindings() { keeps_ = true; }
+  // Binds ranks that attached to their slot where Slurm gave all of them one mask, and looks at the
+  // others once as put_back() does.
+  void meet_newcomers(Ranks& ranks);
+  // A rank that a wrapper, its runtime or itself bound elsewhere is put back once per remap, then
+  // left alone; both are noted.
   void put_back(Ranks& ranks);
   // True when `wanted` moves somebody to other CPUs.
   bool changes(const Mapping& wanted) const;
@@ -55,18 +59,24 @@ class Placement {
  private:
   // False when no thread could be bound; tried again at the next look.
   bool move(LocalRank rank, RankState& state, const CpuSet& to);
+  void bind_newcomer(LocalRank rank, RankState& state);
+  void put_back_one(LocalRank rank, const RankState& state);
+  void note_replaced(std::size_t at, WorldRank rank);
   void move_memory(const RankState& state, NodeIndex from, NodeIndex to);
   void note_failures(WorldRank rank, const struct BindResult& result);
 
   SlotPlan plan_;
   Mapping current_;
   std::vector<CpuSet> bound_;   // mask the rank was last given, Slurm's to begin with
+  std::vector<CpuSet> left_;    // mask of others outside of that, where it was left alone
   std::vector<bool> newcomer_;  // attached ranks that still have the shared mask
+  std::vector<bool> met_;       // looked at since it attached
   std::vector<bool> put_back_;  // since the last remap
   std::vector<int> migrations_;
   int cpus_per_task_ = 1;
   CpuSet planned_for_;  // cpuset at the time of planning, empty where not enforced
   bool memory_follows_ = false;
+  bool keeps_ = false;
   std::set<std::string> notes_;
 };
 

@@ -60,7 +60,7 @@ class Mapper {
       wait(next_wake());
       ranks_.refresh(view_);
       plan_when_ready();
-      if (placement_) placement_->bind_newcomers(ranks_);
+      if (placement_) placement_->meet_newcomers(ranks_);
       over_ = over_ || ranks_.all_done() || (!channel_.open() && ranks_.nobody_left());
       if (over_ || Clock::now() >= turn_ends()) take_turn();
     }
@@ -173,7 +173,7 @@ class Mapper {
     if (config_.read_rows) counters_.read_rows(view_);
     // Planning may have taken seconds: whoever has counts by now is attached, and its move counts.
     ranks_.refresh(view_);
-    if (!last && config_.options.decide != Decide::kNever) prepare();
+    if (!last) prepare();
     ReportInterval line =
         last ? turn_->look(counters_.take_delta()) : turn_->take(counters_.take_delta(), seconds);
     line.t = seconds_between(started_, now);
@@ -186,7 +186,8 @@ class Mapper {
   }
 
   void prepare() {
-    if (placement_->follow_cpuset(*machine_, ranks_)) turn_->machine_changed();
+    const bool moves = config_.options.decide != Decide::kNever;
+    if (moves && placement_->follow_cpuset(*machine_, ranks_)) turn_->machine_changed();
     placement_->put_back(ranks_);
   }
 
