@@ -14,6 +14,7 @@
 
 #include "pmix_hooks/rank/attach.h"
 #include "pmix_hooks/rank/own_binding.h"
+#include "pmix_hooks/rank/partitioned.h"
 #include "pmix_hooks/rank/persistent.h"
 #include "pmix_hooks/rank/symbols.h"
 #include "pmix_hooks/rank/text.h"
@@ -72,6 +73,27 @@ int finalise(std::atomic<void*>& cache, const char* name) {
   ++depth;
   const int rc = pass_on(cache, name);
   --depth;
+  return rc;
+}
+
+int partitioned_init(std::atomic<void*>& cache, const char* name, const void* buffer,
+                     int partitions, long long count, Word type, int destination, int tag,
+                     Word comm, Word info, Word* request) {
+  ++depth;
+  const int rc =
+      pass_on(cache, name, buffer, partitions, count, type, destination, tag, comm, info, request);
+  if (--depth == 0 && rc == open_mpi::kSuccess)
+    partitioned_remember(request, static_cast<std::size_t>(count), type, destination, comm);
+  return rc;
+}
+
+template <class... Arguments>
+int partitions_ready(Word request, int partitions, std::atomic<void*>& cache, const char* name,
+                     Arguments... arguments) {
+  ++depth;
+  const int rc = pass_on(cache, name, arguments...);
+  if (--depth == 0 && rc == open_mpi::kSuccess && partitions > 0)
+    partitioned_ready(request, static_cast<std::size_t>(partitions));
   return rc;
 }
 
@@ -134,6 +156,28 @@ int noted(std::uint32_t bits, std::atomic<void*>& cache, const char* name, Argum
     ondeloc::persistent_drop(request);             \
     return ondeloc::pass_on(next, #NAME, request); \
   }
+#define ONDELOC_PSEND_INIT(NAME)                                                                  \
+  ONDELOC_EXPORT NAME(const void* buffer, int partitions, long long count, void* type, int to,    \
+                      int tag, void* comm, void* info, void** request) {                          \
+    static std::atomic<void*> next{nullptr};                                                      \
+    return ondeloc::partitioned_init(next, #NAME, buffer, partitions, count, type, to, tag, comm, \
+                                     info, request);                                              \
+  }
+#define ONDELOC_PREADY(NAME)                                                       \
+  ONDELOC_EXPORT NAME(int partition, void* request) {                              \
+    static std::atomic<void*> next{nullptr};                                       \
+    return ondeloc::partitions_ready(request, 1, next, #NAME, partition, request); \
+  }
+#define ONDELOC_PREADY_RANGE(NAME)                                                              \
+  ONDELOC_EXPORT NAME(int low, int high, void* request) {                                       \
+    static std::atomic<void*> next{nullptr};                                                    \
+    return ondeloc::partitions_ready(request, high - low + 1, next, #NAME, low, high, request); \
+  }
+#define ONDELOC_PREADY_LIST(NAME)                                                          \
+  ONDELOC_EXPORT NAME(int length, const int* list, void* request) {                        \
+    static std::atomic<void*> next{nullptr};                                               \
+    return ondeloc::partitions_ready(request, length, next, #NAME, length, list, request); \
+  }
 #define ONDELOC_WINDOW6(NAME)                                                     \
   ONDELOC_EXPORT NAME(void* a, void* b, void* c, void* d, void* e, void* f) {     \
     static std::atomic<void*> next{nullptr};                                      \
@@ -158,6 +202,10 @@ ONDELOC_BOTH(ONDELOC_FINALIZE, Finalize)
 ONDELOC_BOTH(ONDELOC_START, Start)
 ONDELOC_BOTH(ONDELOC_STARTALL, Startall)
 ONDELOC_BOTH(ONDELOC_REQUEST_FREE, Request_free)
+ONDELOC_BOTH(ONDELOC_PSEND_INIT, Psend_init)
+ONDELOC_BOTH(ONDELOC_PREADY, Pready)
+ONDELOC_BOTH(ONDELOC_PREADY_RANGE, Pready_range)
+ONDELOC_BOTH(ONDELOC_PREADY_LIST, Pready_list)
 ONDELOC_BOTH(ONDELOC_WINDOW6, Win_create)
 ONDELOC_BOTH(ONDELOC_WINDOW6, Win_allocate)
 ONDELOC_BOTH(ONDELOC_WINDOW6, Win_allocate_shared)

@@ -48,6 +48,8 @@ void persistent_setup(bool multiple, Way way) {
   if (way == Way::kRecord) choose_add<Way::kRecord>(multiple);
 }
 
+void add_started(const Addition& what) { add_chosen(what); }
+
 void persistent_remember(void* request, const Addition& what) {
   MapEntry* entry = by_request.find_or_insert(request);
   if (entry == nullptr) return;

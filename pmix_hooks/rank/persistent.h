@@ -22,6 +22,9 @@ using Start = int (*)(std::size_t count, open_mpi::Handle* requests);
 // follows requests that it replaced by others.
 int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start);
 
+// Counts one message. REQUIRES: persistent_setup() was called.
+void add_started(const Addition& what);
+
 // Which kind of addition persistent starts make, as install_hooks().
 void persistent_setup(bool multiple, Way way);
 

@@ -2,6 +2,8 @@
 """Counts are exact: the matrix in the report is what the program computes that it sent, and what Open MPI's own
 monitoring saw. Every comparison is shown to see one message: in a second run that a program leaves out of what it says
 (COUNT_SKIP_ONE), or sends more (COUNT_ONE_MORE)."""
+import pathlib
+
 import counting
 import harness
 
@@ -47,6 +49,17 @@ class Counts(counting.Counting):
 
     def test_persistent(self):
         self.assert_exact("persistent")
+
+    def test_partitioned(self):
+        """What Open MPI sends to set them up is the same in any number of rounds."""
+        if not pathlib.Path(harness.APPS, "partitioned").exists():
+            return  # Open MPI 4 has none
+        once = counting.of_report(self.run_counted("partitioned", "1", name="once"))
+        for env, wanted in ({}, []), ({"COUNT_SKIP_ONE": "1"}, [((0, 1), 1)]):
+            with self.subTest(env):
+                counted = counting.of_report(self.run_counted("partitioned", "6", env=env))
+                beyond = counting.minus(counting.minus(counted, once), counting.minus(self.said(), self.said("once")))
+                self.assertEqual([(pair, cell[1]) for pair, cell in beyond.items()], wanted)
 
     def test_threads(self):
         report = self.assert_exact("threads", makes_communicators=True)
