@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "pmix_hooks/listener.h"
 #include "spank/callbacks.h"
@@ -37,22 +38,25 @@ Status check_files(const Step& s) {
 // callback from.
 Status start_listener(const Step& s) {
   if (getpid() != s.stepd_pid)
-    return Error("events: none, SlurmdParameters=contain_spank leaves no place to listen from");
+    return Error("events: none, SlurmdParameters=contain_spank leaves no place to listen from",
+                 ENOENT);
   const std::vector<std::string>& switches = s.site.test_switches;
   if (std::find(switches.begin(), switches.end(), "no-events") != switches.end())
-    return Error("events: none, plugstack.conf has test-switch=no-events");
+    return Error("events: none, plugstack.conf has test-switch=no-events", ENOENT);
   return listener_start(s.channel.write.get());
 }
 
 // Without events the segment alone carries everything, so their lack is no failure; it is told only
-// to a user who chose them.
+// to a user who chose them. Where the site or the launch has none (ENOENT) every step of a site
+// with default=online would say so in slurmd's log.
 void listen(Step& s) {
   if (!s.watch || s.options.transport == Transport::kShm) return;
   Status good = start_listener(s);
   s.listening = good.ok();
   if (good) return;
   s.no_events = good.error().message();
-  slurm_info("ondeloc: %s", good.error().message().c_str());
+  const auto log = good.error().code() == ENOENT ? slurm_debug : slurm_info;
+  log("ondeloc: %s", s.no_events.c_str());
   if (s.options.transport == Transport::kPmix) tell(good.error().message());
 }
 

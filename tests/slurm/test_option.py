@@ -64,6 +64,19 @@ class Option(harness.Case):
         self.assert_ran(off)
         self.assertNotIn("ONDELOC_STEP=", off.stdout)
 
+    def test_default_of_the_site_is_no_noise(self):
+        """Nothing in slurmd's log for steps whose user has asked for nothing and where nothing is wrong."""
+        log = pathlib.Path(harness.ROOT, "slurm", "slurmd-node0.log")
+        before = len(log.read_text(errors="replace"))
+        self.with_words("default=online")
+        for kind in "none", "pmix":
+            result = self.srun("-n2", f"--mpi={kind}", "env")
+            self.assert_ran(result)
+            self.assertIn("ONDELOC_STEP=", result.stdout)
+        said = log.read_text(errors="replace")[before:]
+        self.assertIn("launch task", said)
+        self.assertEqual([line for line in said.splitlines() if "] ondeloc: " in line], [])
+
     def test_shortest_interval_of_the_site(self):
         def intervals(name):
             self.assert_ran(self.srun("-n4", f"{harness.APPS}/partners", "-s", "1",
