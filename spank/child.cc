@@ -138,7 +138,12 @@ Status start_detached(const Program& program) {
   if (child < 0) return Error::from_errno("fork");
   if (child == 0) {
     const pid_t grandchild = fork();
-    if (grandchild == 0) exec_program(*prepared);
+    if (grandchild == 0) {
+      // What a task sends to its own group (kill 0) is not for it. No session of its own: that
+      // would be a scheduling group with as large a share of the CPUs as all ranks together.
+      setpgid(0, 0);
+      exec_program(*prepared);
+    }
     _exit(grandchild < 0 ? 1 : 0);
   }
   int status = 0;

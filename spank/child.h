@@ -22,7 +22,8 @@ struct Program {
 };
 
 // Double fork: the caller's exec leaves no child behind that the application could wait for. The
-// program ignores the signals that Slurm forwards to a job: it ends when the ranks have ended.
+// program ignores the signals that Slurm forwards to a job, and has a process group of its own: it
+// ends when the ranks have ended.
 Status start_detached(const Program& program);
 
 struct Outcome {

@@ -104,7 +104,7 @@ class Faults(harness.Case):
         self.assertEqual(self.assert_ends_well(running), EARLY_END)
 
     def test_mapper_that_does_not_end(self):
-        """It waits for somebody to write a topology; a stop signal would end with the ranks, whose process group it is in."""
+        """It waits for somebody to write a topology."""
         fifo = f"{self.dir}/topology"
         os.mkfifo(fifo)
         os.chmod(fifo, 0o644)
@@ -144,6 +144,14 @@ class Faults(harness.Case):
             os.kill(harness.pids_of("ondeloc-mapper")[0], number)
         self.assert_ends_well(running)
         self.assertEqual(len(self.report("r.json")["ranks"]), 4)
+
+    def test_signals_of_a_process_group_pass_the_mapper_by(self):
+        """A script that ends what it has started with kill 0, a tool that stops all that belongs to it."""
+        for name in "ABRT", "XCPU", "RTMIN":
+            script = f"trap '' {name}; until pgrep -U $(id -u) ondeloc-mapper; do sleep 0.1; done; kill -{name} 0"
+            result = self.srun("-n1", "bash", "-c", script, ondeloc="online,report=%s.json")
+            self.assert_ran(result)
+            self.assertEqual(result.stderr, "", name)
 
     def test_rank_killed(self):
         codes = []

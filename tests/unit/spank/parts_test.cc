@@ -86,15 +86,18 @@ TEST_CASE("a child sees its own environment and no descriptor but the kept ones"
   close(dropped);
 }
 
-TEST_CASE("a detached child is nobody's child, ignores the job's signals and blocks none") {
+TEST_CASE("a detached child is nobody's child nor in its group, ignores the job's signals") {
   const std::string path = temporary();
-  REQUIRE(start_detached(shell("echo PPid: $PPID >" + path +
-                               "; grep -E '^(SigBlk|SigIgn|NoNewPrivs)' /proc/self/status >>" +
-                               path + "; echo end >>" + path))
-              .ok());
+  REQUIRE(
+      start_detached(shell("echo PPid: $PPID >" + path +
+                           "; test $(cut -d' ' -f5 /proc/$$/stat) = $$ && echo own group >>" +
+                           path + "; grep -E '^(SigBlk|SigIgn|NoNewPrivs)' /proc/self/status >>" +
+                           path + "; echo end >>" + path))
+          .ok());
   const std::string text = when_written(path);
   unlink(path.c_str());
   CHECK(text.find("PPid: " + std::to_string(getpid()) + "\n") == std::string::npos);
+  CHECK(text.find("own group") != std::string::npos);
   CHECK(text.find("SigBlk:\t0000000000000000") != std::string::npos);
   CHECK(text.find("NoNewPrivs:\t1") != std::string::npos);
   // HUP INT QUIT USR1 USR2 PIPE TERM TSTP
