@@ -281,6 +281,17 @@ TEST_CASE("equal-cost symmetric mappings move nobody") {
   CHECK(count_migrations(c.slots, c.previous, repaired) == 2);
 }
 
+TEST_CASE("what gains next to nothing moves nobody") {
+  for (const auto& [bytes, moved] : {std::pair{1.0, 0}, std::pair{1e7, 2}}) {
+    // Ranks 4 and 5 talk a little, each to a rank of the other node.
+    Case c("numa:2 core:3 pu:1",
+           CommMatrix::from_entries(
+               6, {{0, 1, 1e9, 1}, {2, 3, 1e9, 1}, {4, 2, bytes, 1}, {5, 0, bytes, 1}}));
+    for (const int slot : {0, 1, 3, 4, 2, 5}) c.previous.emplace_back(slot);
+    CHECK(count_migrations(c.slots, c.previous, c.map()) == moved);
+  }
+}
+
 TEST_CASE("evaluate does not care how ranks are numbered") {
   const CommMatrix matrix = random_matrix(16, 3, 5);
   const Case c("numa:4 core:4 pu:1", matrix);
