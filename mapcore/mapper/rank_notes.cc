@@ -29,6 +29,9 @@ constexpr NoteOfBit kNotes[] = {
      "the MPI library is not one that ondeloc can count in: left alone"},
     {ONDELOC_NOTE_TRANSPORT_PMIX, false, "reports by PMIx events (transport=pmix)"},
     {ONDELOC_NOTE_NO_PMIX, false, "no PMIx: no events, counters come by shared memory alone"},
+    {ONDELOC_NOTE_BOUND_MEMORY, false,
+     "a memory policy names NUMA nodes (srun --mem-bind, numactl): after a move new pages still "
+     "come from these"},
 };
 
 long count_of(const Ranks& ranks, const Condition& holds) {

@@ -87,6 +87,7 @@ enum ondeloc_note {
   ONDELOC_NOTE_UNKNOWN_MPI = 1u << 6,    /* MPI library not recognised: left alone */
   ONDELOC_NOTE_TRANSPORT_PMIX = 1u << 7, /* this rank reports by PMIx events */
   ONDELOC_NOTE_NO_PMIX = 1u << 8,        /* no PMIx client: no events */
+  ONDELOC_NOTE_BOUND_MEMORY = 1u << 9,   /* its memory policy names nodes */
 };
 
 struct ondeloc_slot {

@@ -13,6 +13,7 @@
 
 #include "pmix_hooks/rank/counting.h"
 #include "pmix_hooks/rank/open_mpi_table.h"
+#include "pmix_hooks/rank/own_binding.h"
 #include "pmix_hooks/rank/persistent.h"
 #include "pmix_hooks/rank/pmix_events.h"
 #include "pmix_hooks/rank/pml_hooks.h"
@@ -182,6 +183,7 @@ bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   const bool multiple = self.thread_level == open_mpi::kThreadMultiple;
   if (multiple) add_note(ONDELOC_NOTE_THREAD_MULTIPLE);
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
+  if (may_be_moved() && is_bound_to_memory()) add_note(ONDELOC_NOTE_BOUND_MEMORY);
   if (!peers_start(self.calls, table)) return false;
   type_sizes_start(self.calls);
   self.way = choose_way();

@@ -19,4 +19,8 @@ class OwnBindingForbidden {
   bool ours_[kVariables];
 };
 
+// The memory policy of the calling thread names NUMA nodes that pages are to come from (bind or
+// preferred; not interleave).
+bool is_bound_to_memory();
+
 }  // namespace ondeloc

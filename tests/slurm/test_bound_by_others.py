@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that a wrapper or the program itself binds: what ondeloc does about it, and what the report says of that."""
+import os
+
 import harness
 
 REPLACED = "rank %d: it had a binding of its own (by a wrapper, its runtime or itself): it was replaced"
@@ -65,6 +67,17 @@ class BoundByOthers(harness.Case):
         others = dict(line.split(" ", 1) for line in result.stdout.splitlines())
         self.assertEqual((others["0"], others["2"]), (others["1"], others["3"]))
         self.assertEqual({others["0"], others["2"]}, {"0", "1"})
+
+    def test_memory(self):
+        """As numactl --membind=0 does it, without numactl."""
+        call = {"x86_64": 238, "aarch64": 237}[os.uname().machine]  # set_mempolicy
+        bind = ("import ctypes; mask = ctypes.c_ulong(1); "
+                f"assert ctypes.CDLL(None).syscall({call}, 2, ctypes.byref(mask), 64) == 0; ")
+        for first, option, wanted in ("", OPTION, []), (bind, OPTION, ["ranks all"]), (bind, OPTION + ",decide=never", []):
+            result = self.srun("-n2", "python3", "-c", first + "from mpi4py import MPI", ondeloc=option)
+            self.assert_ran(result)
+            notes = self.report("r.json")["notes"]
+            self.assertEqual([note.split(":")[0] for note in notes if "memory policy" in note], wanted)
 
     def test_who_only_watches_replaces_nothing(self):
         for binds, wrapper in ("never", ("taskset", "-c", "0")), ("once", ()):
