@@ -13,17 +13,17 @@ import profiling
 
 class Recorder(profiling.Profiling):
     @contextlib.contextmanager
-    def recording(self, *arguments, keys=""):
+    def recording(self, *arguments, keys="", name="app.prof"):
         """The partner-changing program runs and its recorder has begun; checks that the job ends well."""
         with self.start_srun(f"-n{self.ranks}", f"{harness.APPS}/partners", *arguments,
-                             ondeloc=f"profile:app.prof{keys}") as run:
+                             ondeloc=f"profile:{name}{keys}") as run:
             self.assertTrue(harness.wait_for(lambda: harness.pids_of("ondeloc-mapper"), 20))
             yield harness.pids_of("ondeloc-mapper")
             self.out, self.err = run.communicate(timeout=120)
         self.assertEqual(run.returncode, 0, self.out + self.err)
 
-    def size(self):
-        path = pathlib.Path(self.dir, "app.prof")
+    def size(self, name="app.prof"):
+        path = pathlib.Path(self.dir, name)
         return path.stat().st_size if path.exists() else 0
 
     def test_killed(self):
@@ -90,18 +90,19 @@ class Recorder(profiling.Profiling):
         self.assertLessEqual(self.size(), 6000)
 
     def test_full_disk(self):
-        """At most 4000 messages a second, written every second, on a disk that fills up in between."""
+        """It fills up when something is recorded."""
         disk = pathlib.Path(self.dir, "disk")
         disk.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=48k,uid={harness.USER.pw_uid}", "none", disk],
                        check=True)
         self.addCleanup(subprocess.run, ["umount", "-q", disk], check=False)
-        (disk / "rest").write_bytes(os.urandom(12000))
-        result = self.srun(f"-n{self.ranks}", f"{harness.APPS}/partners", "-s", "4", "-p", "1000",
-                           ondeloc="profile:disk/app.prof")
-        self.assert_ran(result)
-        told = [line for line in result.stderr.splitlines() if "ondeloc" in line]
-        self.assertEqual(len(told), 1, result.stderr)
+        with self.recording("-s", "4", "-p", "1000", name="disk/app.prof"):
+            self.assertTrue(harness.wait_for(lambda: self.size("disk/app.prof") > 1000, 20))
+            with contextlib.suppress(OSError), open(disk / "rest", "wb", buffering=0) as rest:
+                while rest.write(bytes(4096)) == 4096:
+                    pass
+        told = [line for line in self.err.splitlines() if "ondeloc" in line]
+        self.assertEqual(len(told), 1, self.err)
         self.assertIn("ends early, its complete blocks are usable: No space left on device", told[0])
         info = self.info("disk/app.prof")
         self.assertFalse(info["complete"])
