@@ -116,7 +116,8 @@ class Bisection {
       crossing += crosses_more(vertex, inside);
       part_[static_cast<std::size_t>(vertex)] = kLeft;
       on_left += graph_.strength[static_cast<std::size_t>(vertex)];
-      if (++count > left.capacity || --rest > right.capacity) continue;
+      ++count, --rest;
+      if (count > left.capacity || rest > right.capacity) continue;
       const double load = std::max(on_left * left.per_byte, (all - on_left) * right.per_byte);
       const double cost = load + crossing * penalty();
       if (is_less(cost, best.cost)) best = {cost, crossing, static_cast<std::size_t>(count)};
