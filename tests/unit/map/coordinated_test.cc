@@ -11,35 +11,13 @@
 #include "mapcore/map/coordinated/distance.h"
 #include "mapcore/map/coordinated/search.h"
 #include "mapcore/map/coordinated/valuation.h"
-#include "mapcore/map/slots.h"
-#include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/map/case.h"
 
 using namespace ondeloc;
 using namespace ondeloc::coordinated;
 
 namespace {
-
-struct Case {
-  Case(const std::string& topology, const CommMatrix& matrix)
-      : machine(*load_machine(topology)),
-        slots(slots_for(machine, machine.allowed, matrix.ranks, 1)),
-        traffic(matrix),
-        model(CostModel::from(machine)) {}
-  MapRequest request() const { return {machine, slots, traffic, model, previous, off_node}; }
-  Mapping map(const char* algorithm = "coordinated") const {
-    return *compute_mapping(algorithm, request());
-  }
-  Cost cost(const Mapping& mapping) const {
-    return evaluate(model, slots, traffic, mapping, off_node);
-  }
-  Machine machine;
-  SlotSet slots;
-  Traffic traffic;
-  CostModel model;
-  Mapping previous;
-  std::vector<double> off_node;
-};
 
 CommMatrix random_matrix(int ranks, int degree, unsigned seed) {
   std::mt19937 random(seed);

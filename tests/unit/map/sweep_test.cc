@@ -8,47 +8,31 @@
 #include <random>
 
 #include "mapcore/map/coordinated/search.h"
-#include "mapcore/map/slots.h"
-#include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/map/case.h"
 
 using namespace ondeloc;
 using namespace ondeloc::coordinated;
 
 namespace {
 
-struct Case {
-  Case(const std::string& topology, const CommMatrix& matrix)
-      : machine(*load_machine(topology)),
-        slots(slots_for(machine, machine.allowed, matrix.ranks, 1)),
-        traffic(matrix),
-        model(CostModel::from(machine)) {}
-  MapRequest request() const { return {machine, slots, traffic, model, previous}; }
-  Part sweep() const {
-    RankGraph ranks(request());
-    return sweep_start(ranks.view, Target::from(request(), ranks.strength));
+Part sweep(const Case& c) {
+  RankGraph ranks(c.request());
+  return sweep_start(ranks.view, Target::from(c.request(), ranks.strength));
+}
+
+// Of a partition: each rank on the next free slot of its node.
+double cost_of(const Case& c, const Part& part) {
+  std::vector<bool> used(c.slots.size());
+  Mapping mapping;
+  for (const int node : part) {
+    std::size_t slot = 0;
+    while (used[slot] || c.slots[slot].node.value != node) ++slot;
+    used[slot] = true;
+    mapping.push_back(SlotIndex{static_cast<int>(slot)});
   }
-  double cost(const Mapping& mapping) const {
-    return evaluate(model, slots, traffic, mapping).total;
-  }
-  // Of a partition: each rank on the next free slot of its node.
-  double cost(const Part& part) const {
-    std::vector<bool> used(slots.size());
-    Mapping mapping;
-    for (const int node : part) {
-      std::size_t slot = 0;
-      while (used[slot] || slots[slot].node.value != node) ++slot;
-      used[slot] = true;
-      mapping.push_back(SlotIndex{static_cast<int>(slot)});
-    }
-    return cost(mapping);
-  }
-  Machine machine;
-  SlotSet slots;
-  Traffic traffic;
-  CostModel model;
-  Mapping previous;
-};
+  return c.cost(mapping).total;
+}
 
 struct Grid {
   int columns, rows;
@@ -105,9 +89,9 @@ TEST_CASE("grids and chains come apart into boxes and pieces") {
       INFO(s.columns << " x " << s.rows << " shuffled " << shuffled);
       const Grid grid = grid_of(s.columns, s.rows, shuffled);
       const Case c(s.machine, traffic_of(grid));
-      const double of_boxes = c.cost(boxes(grid, s.across, s.down));
-      CHECK(c.cost(c.sweep()) <= of_boxes * (1 + 1e-9));
-      CHECK(c.cost(*compute_mapping("coordinated", c.request())) <= of_boxes * (1 + 1e-9));
+      const double of_boxes = cost_of(c, boxes(grid, s.across, s.down));
+      CHECK(cost_of(c, sweep(c)) <= of_boxes * (1 + 1e-9));
+      CHECK(c.cost(c.map()).total <= of_boxes * (1 + 1e-9));
     }
   }
 }
@@ -122,7 +106,7 @@ TEST_CASE("a sweep fills no node beyond its slots") {
         std::erase_if(matrix.entries, [](const MatrixEntry& e) { return e.src + e.dst > 40; });
         const Case c(machine, matrix);
         INFO(machine << ", " << ranks << " ranks, " << bytes << " bytes");
-        const Part part = c.sweep();
+        const Part part = sweep(c);
         if (part.empty()) continue;
         CHECK(part.size() == static_cast<std::size_t>(ranks));
         std::vector<int> left(static_cast<std::size_t>(c.model.nodes));
@@ -136,11 +120,11 @@ TEST_CASE("a sweep fills no node beyond its slots") {
 TEST_CASE("what has no such shape is not swept") {
   std::vector<MatrixEntry> star;
   for (int i = 1; i < 32; ++i) star.push_back({i, 0, 1e6, 1});
-  CHECK(Case("numa:2 core:16 pu:1", CommMatrix::from_entries(32, star)).sweep().empty());
+  CHECK(sweep({"numa:2 core:16 pu:1", CommMatrix::from_entries(32, star)}).empty());
   std::vector<MatrixEntry> all;
   for (int i = 0; i < 32; ++i) {
     for (int j = 0; j < i; ++j) all.push_back({i, j, 1e6, 1});
   }
-  CHECK(Case("numa:2 core:16 pu:1", CommMatrix::from_entries(32, all)).sweep().empty());
-  CHECK(Case("numa:2 core:16 pu:1", CommMatrix::from_entries(32, {})).sweep().empty());
+  CHECK(sweep({"numa:2 core:16 pu:1", CommMatrix::from_entries(32, all)}).empty());
+  CHECK(sweep({"numa:2 core:16 pu:1", CommMatrix::from_entries(32, {})}).empty());
 }
