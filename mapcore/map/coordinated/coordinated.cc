@@ -158,8 +158,10 @@ class Solver {
     const bool both = !start_.empty() && !coarse.empty();
     const bool fresh_first = start_.empty() || (both && is_better(value, start_value_));
     search().offer(fresh_first ? coarse : start_);
-    if (both && agree(value) && !is_sweep_cheaper()) return search().settle();
-    search().offer(sweep_start(graph_, target_));
+    const bool agreed = both && agree(value);
+    const Part swept = agreed ? cheaper_sweep() : sweep_start(graph_, ranks_.rows, target_);
+    if (agreed && swept.empty()) return search().settle();
+    search().offer(swept);
     // The worse one where refinement may bring it past the better one.
     if (both && is_within_reach(fresh_first ? start_value_ : value))
       search().offer(fresh_first ? start_ : coarse);
@@ -174,11 +176,13 @@ class Solver {
   }
 
   // Merging and growing may both break a chain in the same wrong places.
-  bool is_sweep_cheaper() {
-    if (graph_.edges.size() > kSparse * static_cast<std::size_t>(graph_.vertices)) return false;
+  Part cheaper_sweep() {
+    if (graph_.edges.size() > kSparse * static_cast<std::size_t>(graph_.vertices)) return {};
     const double best = search().value().cost;
-    const Part part = sweep_start(graph_, target_, best);
-    return !part.empty() && is_less(value_of(graph_, target_, part, scratch_, best).cost, best);
+    Part part = sweep_start(graph_, ranks_.rows, target_, best);
+    if (part.empty() || !is_less(value_of(graph_, target_, part, scratch_, best).cost, best))
+      return {};
+    return part;
   }
 
   bool is_within_reach(const Value& value) {

@@ -42,6 +42,14 @@ bool is_uniform(std::span<const double> square, std::size_t n) {
   return true;
 }
 
+std::vector<int> usable_nodes(const Target& target) {
+  std::vector<int> nodes;
+  for (int k = 0; k < target.nodes; ++k) {
+    if (target.capacity[static_cast<std::size_t>(k)] > 0) nodes.push_back(k);
+  }
+  return nodes;
+}
+
 Target Target::from(const MapRequest& request, std::span<const double> strength) {
   const CostModel& model = request.model;
   const auto n = static_cast<std::size_t>(model.nodes);

@@ -62,4 +62,7 @@ struct Target {
   static Target from(const MapRequest& request, std::span<const double> strength);
 };
 
+// Those with slots, ascending.
+std::vector<int> usable_nodes(const Target& target);
+
 }  // namespace ondeloc::coordinated

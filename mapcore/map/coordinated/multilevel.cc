@@ -230,10 +230,7 @@ Part block_start(const Graph& graph, const Target& target) {
     coarse = std::move(next);
     finer = coarse.view();
   }
-  std::vector<int> usable;
-  for (int k = 0; k < target.nodes; ++k) {
-    if (target.capacity[static_cast<std::size_t>(k)] > 0) usable.push_back(k);
-  }
+  const std::vector<int> usable = usable_nodes(target);
   for (int& node : part) node = usable[static_cast<std::size_t>(node)];
   return part;
 }

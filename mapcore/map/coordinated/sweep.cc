@@ -37,11 +37,12 @@ struct Cut {
 
 class Bisection {
  public:
-  Bisection(const Graph& graph, const Target& target, double limit)
+  Bisection(const Graph& graph, std::span<const Row> rows, const Target& target, double limit)
       : graph_(graph),
         target_(target),
         limit_(limit),
         least_(target.mean_load),
+        nodes_(usable_nodes(target)),
         order_(static_cast<std::size_t>(graph.vertices)),
         part_(order_.size(), 0),
         nearest_(order_.size()),
@@ -49,10 +50,7 @@ class Bisection {
         sorted_(order_.size()) {
     std::iota(order_.begin(), order_.end(), 0);
     for (auto& distance : distance_) distance.resize(order_.size());
-    keep_shape();
-    for (int k = 0; k < target.nodes; ++k) {
-      if (target.capacity[static_cast<std::size_t>(k)] > 0) nodes_.push_back(k);
-    }
+    keep_shape(rows);
   }
 
   Part run() {
@@ -140,8 +138,7 @@ class Bisection {
   double penalty() const { return target_.penalty.size() > 1 ? target_.penalty[1] : 0; }
 
   // The edges that distances are measured along.
-  void keep_shape() {
-    const std::vector<Row> rows = rows_of(graph_);
+  void keep_shape(std::span<const Row> rows) {
     begin_.reserve(order_.size() + 1);
     begin_.push_back(0);
     peers_.reserve(graph_.edges.size());
@@ -242,12 +239,13 @@ class Bisection {
 
 }  // namespace
 
-Part sweep_start(const Graph& graph, const Target& target, double limit) {
+Part sweep_start(const Graph& graph, std::span<const Row> rows, const Target& target,
+                 double limit) {
   const auto n = static_cast<std::size_t>(graph.vertices);
   if (graph.vertices < kLeast * target.usable) return {};
   if (target.usable < 2 || graph.edges.empty() || graph.edges.size() > kDense * n) return {};
   if (*std::max_element(graph.strength.begin(), graph.strength.end()) > graph.heavy) return {};
-  return Bisection(graph, target, limit).run();
+  return Bisection(graph, rows, target, limit).run();
 }
 
 }  // namespace ondeloc::coordinated

@@ -15,7 +15,8 @@ namespace ondeloc::coordinated {
 
 // REQUIRES: vertices are single ranks. Empty where the graph is too dense to have such a shape, and
 // where the cost is found not to be below `limit`, before all is done.
-Part sweep_start(const Graph& graph, const Target& target,
+// `rows`: of the graph.
+Part sweep_start(const Graph& graph, std::span<const Row> rows, const Target& target,
                  double limit = std::numeric_limits<double>::max());
 
 }  // namespace ondeloc::coordinated

@@ -18,7 +18,7 @@ namespace {
 
 Part sweep(const Case& c) {
   RankGraph ranks(c.request());
-  return sweep_start(ranks.view, Target::from(c.request(), ranks.strength));
+  return sweep_start(ranks.view, ranks.rows, Target::from(c.request(), ranks.strength));
 }
 
 // Of a partition: each rank on the next free slot of its node.
