@@ -173,7 +173,7 @@ void Placement::meet_newcomers(Ranks& ranks) {
     RankState& state = ranks.at(LocalRank(i));
     const auto at = static_cast<std::size_t>(i);
     if (!state.movable()) continue;
-    if (newcomer_[at] && !keeps_)
+    if (newcomer_[at])
       bind_newcomer(LocalRank(i), state);
     else if (!met_[at])
       put_back_one(LocalRank(i), state);
@@ -185,7 +185,7 @@ void Placement::put_back(Ranks& ranks) {
   for (int i = 0; i < ranks.count(); ++i) {
     const RankState& state = ranks.at(LocalRank(i));
     const auto at = static_cast<std::size_t>(i);
-    if (state.movable() && (keeps_ || !newcomer_[at])) put_back_one(LocalRank(i), state);
+    if (state.movable() && !newcomer_[at]) put_back_one(LocalRank(i), state);
   }
 }
 

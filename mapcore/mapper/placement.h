@@ -43,7 +43,10 @@ class Placement {
   std::set<std::string>& notes() { return notes_; }
 
   // decide=never: nobody is bound, ever.
-  void keep_bindings() { keeps_ = true; }
+  void keep_bindings() {
+    keeps_ = true;
+    newcomer_.assign(newcomer_.size(), false);
+  }
   // Binds ranks that attached to their slot where Slurm gave all of them one mask, and looks at the
   // others once as put_back() does.
   void meet_newcomers(Ranks& ranks);
