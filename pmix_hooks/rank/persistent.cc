@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/persistent.h"
 
-#include "pmix_hooks/rank/pointer_map.h"
+#include "pmix_hooks/rank/addition_map.h"
 
 namespace ondeloc {
 namespace {
 
-PointerMap by_request;
+AdditionMap by_request;
 __thread int depth __attribute__((tls_model("initial-exec")));
 void (*add_chosen)(const Addition& what);
-
-Addition lookup(void* request) {
-  const MapEntry* entry = by_request.find(request);
-  if (entry == nullptr) return {0, 0};
-  return {entry->first.load(std::memory_order_acquire),
-          entry->second.load(std::memory_order_relaxed)};
-}
 
 // What is to be added, noted before the start: after it another thread may already hold the object.
 struct Noted {
@@ -51,15 +44,10 @@ void persistent_setup(bool multiple, Way way) {
 void add_started(const Addition& what) { add_chosen(what); }
 
 void persistent_remember(void* request, const Addition& what) {
-  MapEntry* entry = by_request.find_or_insert(request);
-  if (entry == nullptr) return;
-  entry->second.store(what.bytes, std::memory_order_relaxed);
-  entry->first.store(what.place, std::memory_order_release);
+  by_request.remember(request, what);
 }
 
-void persistent_forget(void* request) {
-  if (MapEntry* entry = by_request.find(request)) entry->first.store(0, std::memory_order_release);
-}
+void persistent_forget(void* request) { by_request.forget(request); }
 
 void persistent_drop(open_mpi::Handle* request) {
   if (request != nullptr && counting.active.load(std::memory_order_relaxed))
@@ -71,7 +59,7 @@ namespace {
 // REQUIRES: count <= kAtOnce.
 int start_some(std::size_t count, open_mpi::Handle* requests, Start start) {
   Noted notes[kAtOnce];
-  for (std::size_t i = 0; i < count; ++i) notes[i] = {requests[i], lookup(requests[i])};
+  for (std::size_t i = 0; i < count; ++i) notes[i] = {requests[i], by_request.lookup(requests[i])};
   ++depth;
   const int rc = start(count, requests);
   --depth;

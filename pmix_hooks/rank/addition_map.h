@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What starting a request adds to the counts, by request.
+// Thread safety: any thread; the entry of one request is renewed by one thread at a time.
+#pragma once
+
+#include "pmix_hooks/rank/counting.h"
+#include "pmix_hooks/rank/pointer_map.h"
+
+namespace ondeloc {
+
+class AdditionMap {
+ public:
+  void remember(const void* request, const Addition& what) {
+    MapEntry* entry = entries_.find_or_insert(request);
+    if (entry == nullptr) return;
+    entry->second.store(what.bytes, std::memory_order_relaxed);
+    entry->first.store(what.place, std::memory_order_release);
+  }
+  void forget(const void* request) {
+    if (MapEntry* entry = entries_.find(request)) entry->first.store(0, std::memory_order_release);
+  }
+  // Place 0 where nothing is known.
+  Addition lookup(const void* request) const {
+    const MapEntry* entry = entries_.find(request);
+    if (entry == nullptr) return {0, 0};
+    return {entry->first.load(std::memory_order_acquire),
+            entry->second.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  PointerMap entries_;
+};
+
+}  // namespace ondeloc
