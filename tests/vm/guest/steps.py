@@ -165,5 +165,9 @@ def followed(watched, size, patterns, cpuset):
 
 
 def moved(series):
-    """Number of ranks that were seen with more than one mask."""
-    return sum(len({masks(ranks)[rank] for ranks in series if rank in ranks}) > 1 for rank in series[-1])
+    """Number of ranks that were seen with more than one mask. (The last sample may have only those that end last.)"""
+    seen = {}
+    for ranks in series:
+        for rank, mask in masks(ranks).items():
+            seen.setdefault(rank, set()).add(mask)
+    return sum(len(of_rank) > 1 for of_rank in seen.values())
