@@ -52,6 +52,10 @@ def as_user(command, cwd, env=None):
             "stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
 
 
+# Seconds, for what may hang. LAMMPS of 10 s was seen to take more than 120 s on a busy machine.
+LONG = 500
+
+
 def srun_command(ondeloc):
     option = [] if ondeloc is None else [f"--ondeloc={ondeloc}"]
     return ["srun", "--quiet", "--overcommit", *option]
@@ -73,11 +77,11 @@ class Case(unittest.TestCase):
         self.assertEqual(left, [], "processes of the user are left")
         self.assertEqual(unfinished, [], "temporary files of reports are left")
 
-    def run_user(self, *command, env=None, timeout=120):
+    def run_user(self, *command, env=None, timeout=LONG):
         return subprocess.run(**as_user(command, self.dir, env), capture_output=True,
                               timeout=timeout, check=False)
 
-    def srun(self, *arguments, ondeloc=None, env=None, timeout=120):
+    def srun(self, *arguments, ondeloc=None, env=None, timeout=LONG):
         """srun with --ondeloc=<ondeloc> (None: without the option), all CPUs for any number of ranks."""
         return self.run_user(*srun_command(ondeloc), *arguments, env=env, timeout=timeout)
 
@@ -101,7 +105,7 @@ class Case(unittest.TestCase):
     def report(self, name):
         """A report that the mapper has written. It does so before the step ends, or soon after."""
         path = pathlib.Path(self.dir, name)
-        wait_for(path.exists, 5)
+        wait_for(path.exists, 60)
         return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -142,7 +146,7 @@ def processes_of_user():
     return found
 
 
-def wait_until_none_left(seconds=10):
+def wait_until_none_left(seconds=60):
     wait_for(lambda: not processes_of_user(), seconds)
     return processes_of_user()
 

@@ -36,8 +36,7 @@ class TwoNodes(profiling.Profiling):
             result = self.srun("-N2", f"-n{self.ranks}", "-m", distribution, *self.command(program),
                                *arguments, ondeloc=ondeloc,
                                env={"SLURM_CONF": f"{DIR}/slurm.conf",
-                                    "COUNT_OUT": f"{self.dir}/{name}", **OVER_TCP, **(env or {})},
-                               timeout=60)
+                                    "COUNT_OUT": f"{self.dir}/{name}", **OVER_TCP, **(env or {})})
             if CRASH_OF_BTL_TCP not in result.stderr:
                 break
             self.remove_all_but(before)
@@ -50,7 +49,7 @@ class TwoNodes(profiling.Profiling):
         """What a crashed step has counted, recorded and reported: the next try has another job id."""
         harness.wait_until_none_left()
         for path in self.files() - files:
-            path.unlink()
+            path.unlink(missing_ok=True)
 
     def split(self, cells, here):
         """What the ranks `here` sent: to each other, and each off the node."""
@@ -150,7 +149,7 @@ class Heterogeneous(TwoNodes):
             hung = self.hangs(running)
             if hung:
                 running.kill()
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=harness.LONG)
             if not hung and CRASH_OF_BTL_TCP not in err:
                 return subprocess.CompletedProcess(command, running.returncode, out, err)
             self.remove_all_but(before)
@@ -163,7 +162,7 @@ class Heterogeneous(TwoNodes):
         while running.poll() is None:
             if any(not command.startswith("srun ") for _, command in harness.processes_of_user()):
                 tasks_seen, alone_since = True, time.monotonic()
-            if time.monotonic() > alone_since + (4 if tasks_seen else 20):
+            if time.monotonic() > alone_since + (8 if tasks_seen else 60):
                 return True
             time.sleep(0.05)
         return False
