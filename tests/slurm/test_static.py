@@ -10,6 +10,9 @@ import harness
 SHOW = "echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status | cut -f2)"
 MPI_SHOW = ("from mpi4py import MPI; import os; MPI.COMM_WORLD.Barrier(); "
             "print(MPI.COMM_WORLD.rank, *sorted(os.sched_getaffinity(0)))")
+# While a step has the job's first CPU, however long that takes.
+BESIDE_ANOTHER = ("srun --exact -n1 sh -c 'touch held.$SLURM_JOB_ID; until [ -e free.$SLURM_JOB_ID ]; do sleep 0.1; done' & "
+                  "until [ -e held.$SLURM_JOB_ID ]; do sleep 0.1; done; %s; touch free.$SLURM_JOB_ID; wait")
 
 
 def rankfile(*cores, host="localhost"):
@@ -17,7 +20,7 @@ def rankfile(*cores, host="localhost"):
 
 
 class Static(harness.Case):
-    def bind(self, text, options="", ranks=2, command=("sh", "-c", SHOW), timeout=120):
+    def bind(self, text, options="", ranks=2, command=("sh", "-c", SHOW), timeout=harness.LONG):
         self.write("ranks.txt", text)
         return self.srun(f"-n{ranks}", *command, ondeloc="static:ranks.txt" + options, timeout=timeout)
 
@@ -41,16 +44,22 @@ class Static(harness.Case):
         self.assert_ran(result)
         self.assertEqual(sorted(result.stdout.splitlines()), ["0 1", "1 0 1"])
 
+    def on_cpu(self, cpu, options=""):
+        """A step of one CPU, the first in a job of two: that is CPU 0; or beside another step that has CPU 0."""
+        step = f"srun --exact -n1 --ondeloc=static:ranks.txt{options} sh -c '{SHOW}'"
+        return self.run_user("salloc", "--quiet", "-n2", "sh", "-c", BESIDE_ANOTHER % step if cpu else step)
+
     def test_relative_counts_inside_the_step(self):
-        """Two one-CPU steps of one job: core 0 of each is another CPU."""
+        """Core 0 of each of two one-CPU steps is another CPU."""
         self.write("ranks.txt", rankfile(0))
-        show = f"srun --exact -n1 --ondeloc=static:ranks.txt%s sh -c 'sleep 0.5; {SHOW}'"
-        both = "for n in 1 2; do " + show + " & done; wait"
-        result = self.run_user("salloc", "--quiet", "-n2", "sh", "-c", both % ",relative")
-        self.assertEqual(sorted(result.stdout.splitlines()), ["0 0", "0 1"], result.stderr)
+        for cpu in 0, 1:
+            result = self.on_cpu(cpu, ",relative")
+            self.assertEqual(result.stdout.splitlines(), [f"0 {cpu}"], result.stderr)
         # The same file with machine-wide numbers fits only the step that has CPU 0.
-        result = self.run_user("salloc", "--quiet", "-n2", "sh", "-c", both % "")
+        result = self.on_cpu(0)
         self.assertEqual(result.stdout.splitlines(), ["0 0"], result.stderr)
+        result = self.on_cpu(1)
+        self.assertEqual(result.stdout, "")
         self.assertIn("would run on CPUs 0, outside the step's CPUs 1", result.stderr)
 
     def test_relative_path_and_no_preload(self):
@@ -64,10 +73,9 @@ class Static(harness.Case):
     def test_cores_that_the_step_has_only_some_of(self):
         """Not narrowed in silence: core 1 is the other step's."""
         self.write("ranks.txt", rankfile("0-1"))
-        step = f"srun --exact -n1 --ondeloc=static:ranks.txt sh -c 'sleep 0.5; {SHOW}'"
-        result = self.run_user("salloc", "--quiet", "-n2", "sh", "-c", f"{step} & {step} & wait")
-        self.assertEqual(result.stdout, "")
         for there, missing in (0, 1), (1, 0):
+            result = self.on_cpu(there)
+            self.assertEqual(result.stdout, "")
             self.assertIn(f"rank 0 would run on CPUs {missing}, outside the step's CPUs {there}", result.stderr)
 
     def test_ranks_in_mpi_init_do_not_hang(self):
@@ -100,17 +108,17 @@ class Static(harness.Case):
         """The ranks would sleep for longer than the test waits for srun if they were let go."""
         for name, (text, sentence) in self.WRONG.items():
             with self.subTest(name):
-                result = self.bind(text, command=("sleep", "300"))
+                result = self.bind(text, command=("sleep", "1000"))
                 self.assert_ended(result, sentence)
                 self.assertEqual(harness.wait_until_none_left(), [])
 
     def test_unreadable_file_ends_the_step(self):
-        result = self.srun("-n2", "sleep", "300", ondeloc="static:nowhere.txt")
+        result = self.srun("-n2", "sleep", "1000", ondeloc="static:nowhere.txt")
         self.assert_ended(result, "rankfile 'nowhere.txt': No such file")
         path = self.write("roots.txt", rankfile(0, 1))
         os.chown(path, 0, 0)
         os.chmod(path, 0o600)
-        result = self.srun("-n2", "sleep", "300", ondeloc="static:roots.txt")
+        result = self.srun("-n2", "sleep", "1000", ondeloc="static:roots.txt")
         self.assert_ended(result, "rankfile 'roots.txt': Permission denied")
 
     def test_a_failure_that_is_not_the_users_ends_nothing(self):
