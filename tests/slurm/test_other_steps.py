@@ -57,27 +57,31 @@ class OtherSteps(harness.Case):
     ENV = {"SLURM_CONF": f"{DIR}/slurm.conf"}
 
     def test_extern_step(self):
+        end = pathlib.Path(self.dir, "end")
+        os.mkfifo(end)  # the task ends when somebody has opened it
         running = subprocess.Popen(stdout=subprocess.PIPE, stderr=subprocess.PIPE, **harness.as_user(
-            [*harness.srun_command("online"), "-n1", "sleep", "3"], self.dir, self.ENV))
+            [*harness.srun_command("online"), "-n1", "cat", end], self.dir, self.ENV))
         self.addCleanup(running.kill)
-        self.assertTrue(harness.wait_for(lambda: harness.pids_of("sleep") and harness.pids_of("ondeloc-mapper"), 30))
-        job = variable(harness.pids_of("sleep")[0], "SLURM_JOB_ID")
-        externs = stepds(f"slurmstepd: [{job}.extern]")
-        self.assertEqual(len(externs), 1)
-        children = children_of(externs[0])
-        self.assertTrue(children, "an extern step has a process of its own")
-        for pid in [*externs, *children]:
+        self.assertTrue(harness.wait_for(lambda: harness.pids_of("cat") and harness.pids_of("ondeloc-mapper"), 60))
+        task = harness.pids_of("cat")[0]
+        title = f"slurmstepd: [{variable(task, 'SLURM_JOB_ID')}.extern]"
+        # A process of its own, which is called as its slurmstepd until it is executed.
+        self.assertTrue(harness.wait_for(lambda: len(stepds(title)) == 1 and children_of(stepds(title)[0]), 60))
+        extern = stepds(title)[0]
+        for pid in extern, *children_of(extern):
             self.assertEqual(of_ondeloc(pid), [])
         # So that this can fail: the normal step beside it has all that is looked for.
-        seen = " ".join(of_ondeloc(harness.pids_of("sleep")[0]))
+        harness.wait_for(lambda: any("libondeloc_rank" in word for word in of_ondeloc(task)), 60)  # the loader is done
+        seen = " ".join(of_ondeloc(task))
         for part in "ONDELOC_STEP=", "LD_PRELOAD=", "libondeloc_rank", "memfd:ondeloc":
             self.assertIn(part, seen)
         self.assertEqual(len(harness.pids_of("ondeloc-mapper")), 1)
-        running.communicate(timeout=60)
+        end.write_bytes(b"")
+        running.communicate(timeout=harness.LONG)
         self.assertEqual(running.returncode, 0)
 
     def test_interactive_step(self):
-        result = self.run_user("script", "-qec", "salloc --quiet -n1 --ondeloc=online", "/dev/null", env=self.ENV, timeout=60)
+        result = self.run_user("script", "-qec", "salloc --quiet -n1 --ondeloc=online", "/dev/null", env=self.ENV)
         self.assert_ran(result)
         text = {name: pathlib.Path(self.dir, f"{name}.env").read_text() for name in ("interactive", "normal")}
         self.assertIn("SLURM_STEP_ID=4294967290", text["interactive"], "this was no interactive step")
