@@ -129,7 +129,9 @@ class Remap(harness.Case):
         # The interval in which the change falls holds traffic of both halves.
         self.assertGreaterEqual(remaps[0]["remote_share_before"], 0.5)
         self.assertLess(remaps[0]["remote_share_after"], remaps[0]["remote_share_before"])
-        self.assertLessEqual(report["intervals"][-1]["remote_share_before"], 0.1)
+        # The very last may be without a message: between that of the last rank and its MPI_Finalize.
+        last = [turn for turn in report["intervals"] if turn["bytes"]][-1]
+        self.assertLessEqual(last["remote_share_before"], 0.1)
         self.assertEqual({rank["rank"]: rank["final_cpus"] for rank in report["ranks"]}, new)
         self.assertEqual({rank["rank"]: rank["migrations"] for rank in report["ranks"]},
                          {rank: int(rank in moved) for rank in range(4)})
@@ -161,7 +163,7 @@ class Wrapped(harness.Case):
         script = self.write("wrap.sh", "#!/bin/sh\n\"$@\" &\npid=$!\nwait $pid || exit 1\n"
                             "cpus=$(grep Cpus_allowed_list /proc/$$/status | cut -f2)\n"
                             "echo wrapper: rank $SLURM_PROCID shell $$ on CPUs $cpus started $pid\n")
-        result = self.srun("-n4", "--cpu-bind=map_cpu:0,1,0,1", script, f"{harness.APPS}/partners", "-s", "1",
+        result = self.srun("-n4", "--cpu-bind=map_cpu:0,1,0,1", script, f"{harness.APPS}/partners", "-s", "3",
                            ondeloc="online,interval=100ms,max-interval=200ms,decide=always,report=r.json")
         self.assert_ran(result)
         shells = {int(m[1]): m for m in re.finditer(r"wrapper: rank (\d) shell (\d+) on CPUs (\S+) started (\d+)",
