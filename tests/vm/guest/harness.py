@@ -51,7 +51,7 @@ def start(*words, env=None, cwd=None, **how):
                             env={**ENVIRONMENT, **(env or {})}, **{**USER, **how})
 
 
-def finish(process, timeout=300, status=0):
+def finish(process, timeout=900, status=0):
     """Waits for it; anything but the expected exit status is a failure (status None: whatever)."""
     try:
         out, err = process.communicate(timeout=timeout)
@@ -64,17 +64,17 @@ def finish(process, timeout=300, status=0):
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def run(*words, timeout=300, status=0, **how):
+def run(*words, timeout=900, status=0, **how):
     return finish(start(*words, **how), timeout, status)
 
 
-def root(*words, timeout=120):
+def root(*words, timeout=600):
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
     check(done.returncode == 0, f"{' '.join(map(str, words))}: {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout
 
 
-def wait_for(what, text, seconds=60):
+def wait_for(what, text, seconds=180):
     """Polls what() until it is true and returns its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -224,7 +224,7 @@ def step_clean():
         procs = [p for p in os.listdir("/proc") if p.isdigit() and owner(p) == 1000]
         groups = step_groups()
         return procs, groups
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while any(left()) and time.monotonic() < end:
         time.sleep(0.2)
     procs, groups = left()
