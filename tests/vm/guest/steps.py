@@ -14,7 +14,7 @@ from harness import Failed, check, finish, masks, node_of, parted, run, sampled,
 
 TALK = "/usr/local/vm/programs/talk"
 OPTIONS = "interval=300ms,max-interval=600ms"
-PATIENCE = 120
+PATIENCE = 300
 
 
 def partner(pattern, rank, size):
@@ -52,16 +52,16 @@ class Phase:
     """talk's PATTERN until enough(samples of this phase); then, still in the phase, do()."""
 
     def __init__(self, pattern, enough, do=None):
-        self.pattern, self.enough, self.do = pattern, enough, do
+        self.pattern, self.enough, self.do, self.begin = pattern, enough, do, None
 
     def drive(self, job, directory, samples, comm):
         """A phase that never has enough is ended too: what is missing then is told by the checks of the whole run."""
         ended = lambda: job.poll() is not None
         wait_for(lambda: ended() or os.path.exists(f"{directory}/{self.pattern}.begun"), f"phase {self.pattern}", PATIENCE)
-        begin = time.monotonic()
-        while not ended() and time.monotonic() < begin + PATIENCE:
+        self.begin = time.monotonic()
+        while not ended() and time.monotonic() < self.begin + PATIENCE:
             samples.load()
-            if self.enough(samples.ranks(comm, since=begin)):
+            if self.enough(samples.ranks(comm, since=self.begin)):
                 break
             time.sleep(0.2)
         if self.do:
@@ -74,7 +74,7 @@ def steady(count, samples=4):
     return lambda series: len(settled(series, count)) >= samples
 
 
-def step(name, words, program=(), online=OPTIONS, env=None, status=0, comm="talk", timeout=300, period=0.2,
+def step(name, words, program=(), online=OPTIONS, env=None, status=0, comm="talk", timeout=900, period=0.2,
          report="report.json", phases=()):
     """srun WORDS PROGRAM PHASES under --ondeloc=online, sampled."""
     directory = f"/home/user/{name}"
