@@ -71,7 +71,8 @@ def memory_step(name, memory, right, touched=PAGES):
 
 
 def majority(pages):
-    return max(pages, key=pages.get)
+    """None where most are on their way: such pages are on no node."""
+    return max(pages, key=pages.get, default=None)
 
 
 def all_followed(went, pages):

@@ -10,9 +10,10 @@ PLUGSTACK = pathlib.Path("/etc/slurm/plugstack.conf")
 
 
 def files():
-    """Every file of the system outside of dpkg's own books."""
-    out = subprocess.run(["find", "/usr", "/etc", "/opt", "/var/lib", "-xdev", "-not", "-path", "/var/lib/dpkg*",
-                          "-not", "-path", "/var/lib/vm-slurm*"], capture_output=True, text=True, check=True).stdout
+    """Every file of the system outside of dpkg's own books and of what Slurm writes all the time."""
+    out = subprocess.run(["find", "/usr", "/etc", "/opt", "/var/lib", "-xdev", "(", "-path", "/var/lib/dpkg", "-o",
+                          "-path", "/var/lib/vm-slurm", ")", "-prune", "-o", "-print"],
+                         capture_output=True, text=True, check=True).stdout
     return set(out.splitlines())
 
 
