@@ -133,6 +133,18 @@ CpuSet read_cpuset_file(const std::string& directory) {
   return {};
 }
 
+// Where nobody wrote CPUs into this cgroup or one between it and the step's, the kernel shows those
+// of a cgroup above: without ConstrainCores Slurm has cgroups of version 2 with the controller, and
+// all CPUs of the machine in each.
+bool is_confined(const std::string& mount, std::string path) {
+  for (; path.find("/job_") != path.npos && path.find("/step_") != path.npos;
+       path.resize(path.rfind('/'))) {
+    const auto list = read_small_file(mount + path + "/cpuset.cpus");
+    if (list && !trim_blanks(*list).empty()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root) {
@@ -140,14 +152,11 @@ std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root) {
   if (!text) return std::nullopt;
   const auto place = find_cpuset_cgroup(*text);
   if (!place) return std::nullopt;
+  const std::string mount = root + place->mount;
   for (std::string path = place->path; path.find('/') != std::string::npos;
        path.resize(path.rfind('/'))) {
-    CpuSet cpus = read_cpuset_file(fmt::format("{}{}{}", root, place->mount, path));
-    if (cpus.empty()) continue;
-    // Read from the step's own cgroup or below, not from one above that merely has the controller.
-    const bool is_step =
-        path.find("/job_") != std::string::npos && path.find("/step_") != std::string::npos;
-    return StepCpuset{std::move(cpus), is_step};
+    CpuSet cpus = read_cpuset_file(mount + path);
+    if (!cpus.empty()) return StepCpuset{std::move(cpus), is_confined(mount, path)};
   }
   return std::nullopt;
 }

@@ -31,7 +31,7 @@ bool descends_from(pid_t pid, pid_t ancestor, const std::string& root = "");
 
 struct StepCpuset {
   CpuSet cpus;            // effective CPUs of the cgroup that holds the process
-  bool enforced = false;  // the cgroup is a Slurm step's: the kernel keeps the step inside `cpus`
+  bool enforced = false;  // Slurm confined the step's cgroup: the kernel keeps it inside `cpus`
 };
 
 // cgroup v2 (cpuset.cpus.effective of the nearest ancestor that has it) or v1 (cpuset controller).

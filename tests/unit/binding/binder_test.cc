@@ -124,13 +124,18 @@ TEST_CASE("the step's cpuset: cgroup v2, v1, and none") {
   root.file("/proc/1/cgroup", "0::" + step + "\n");
   root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/step_0/user/cpuset.cpus.effective",
             "2-3,5-6\n");
+  root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/step_0/user/cpuset.cpus", "\n");
+  root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/cpuset.cpus", "2-6\n");
   const auto v2 = read_step_cpuset(1, root.path());
   REQUIRE(v2);
   CHECK(v2->cpus == cpus("2-3,5-6"));
-  CHECK(v2->enforced);
+  CHECK(!v2->enforced);  // ConstrainCores=no: whatever the machine has
+  root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/step_0/cpuset.cpus", "2-3,5-6\n");
+  CHECK(read_step_cpuset(1, root.path())->enforced);
   root.file("/proc/2/cgroup", "5:cpuset:/slurm/uid_1/job_5/step_0\n0::/\n");
   root.file("/sys/fs/cgroup/cpuset/slurm/uid_1/job_5/step_0/cpuset.cpus", "1\n");
   CHECK(read_step_cpuset(2, root.path())->cpus == cpus("1"));
+  CHECK(read_step_cpuset(2, root.path())->enforced);
   root.file("/proc/3/cgroup", "0::/user.slice\n");
   CHECK(!read_step_cpuset(3, root.path()));
   root.file("/sys/fs/cgroup/user.slice/cpuset.cpus.effective", "0-7\n");
