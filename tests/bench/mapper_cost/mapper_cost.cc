@@ -4,6 +4,7 @@
 // a ring (two peers), a stencil (up to six) and everybody with everybody, in a mapping that needs
 // no change, which is the usual interval. Two runs, of INTERVALS and 3 x INTERVALS (default 20) of
 // 500 ms: their difference is free of the start.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -70,6 +71,7 @@ struct Step {
 };
 
 [[noreturn]] void be_mapper(const char* program, int fd, int ranks) {
+  fcntl(fd, F_SETFD, 0);
   const std::string topology =
       fmt::format("numa:{} core:{} pu:1", kNodes, (ranks + kNodes - 1) / kNodes);
   const std::string number = fmt::format("{}", fd);
@@ -109,9 +111,12 @@ Result<Step> start(const char* mapper, int ranks, Pattern pattern) {
   return step;
 }
 
+// Nothing where the mapper has not lasted as long as the ranks.
 Usage stop(Step& step) {
+  const bool lasted = waitpid(step.mapper, nullptr, WNOHANG) == 0;
   for (const pid_t pid : step.ranks) kill(pid, SIGKILL);
   for (const pid_t pid : step.ranks) waitpid(pid, nullptr, 0);
+  if (!lasted) return {};
   rusage usage{};
   int status = 0;
   wait4(step.mapper, &status, 0, &usage);
