@@ -7,11 +7,13 @@
 
 namespace ondeloc {
 
-std::vector<double> Turn::resident_bytes() const {
-  std::vector<double> bytes;
-  for (const RankState& state : ranks_.all()) {
-    const auto resident = state.movable() ? read_resident_bytes(state.process) : std::nullopt;
-    bytes.push_back(static_cast<double>(resident.value_or(0)));
+// Of the ranks that would move: to ask for those of all takes longer than all the rest of a turn.
+std::vector<double> Turn::resident_bytes(const Mapping& mapping) const {
+  std::vector<double> bytes(mapping.size());
+  for (std::size_t i = 0; i < mapping.size(); ++i) {
+    const RankState& state = ranks_.all()[i];
+    if (mapping[i] == placement_.current()[i] || !state.movable()) continue;
+    bytes[i] = static_cast<double>(read_resident_bytes(state.process).value_or(0));
   }
   return bytes;
 }
@@ -26,7 +28,7 @@ double Turn::cost_at_start(const Traffic& traffic, const CounterDelta& delta) {
 double Turn::migration_to(const Mapping& mapping) const {
   const bool follows = placement_.memory_follows();
   return migration_seconds(model_, placement_.slots().slots, placement_.current(), mapping,
-                           follows ? resident_bytes() : std::vector<double>(), follows);
+                           follows ? resident_bytes(mapping) : std::vector<double>(), follows);
 }
 
 Result<Mapping> Turn::map(const Traffic& traffic, const CounterDelta& delta) const {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/turn.h"
+
+#include "mapcore/topology/load.h"
+#include "tests/unit/catch.h"
+#include "tests/unit/mapper/waiting_ranks.h"
+
+using namespace ondeloc;
+
+TEST_CASE("a turn that moves nobody asks for nobody's memory") {
+  const Machine machine = *load_machine("numa:2 core:2 pu:1");
+  const WaitingRanks waiting({{1}, {2}, {4}, {8}});
+  Ranks ranks(4);
+  ranks.refresh(waiting.view());
+  auto placement = Placement::plan(machine, ranks, 1, Memory::kFollow, true);
+  REQUIRE(placement);
+  REQUIRE(placement->memory_follows());
+  const Options options = *parse_options("online,algorithm=identity");
+  Turn turn(options, machine, *placement, ranks);
+  CounterDelta delta;
+  delta.matrix.ranks = 4;
+  delta.matrix.entries = {{0, 2, 1e9, 100}, {1, 3, 1e9, 100}};
+  delta.off_node.resize(4);
+  bool remapped = true;
+  CHECK(reads_in([&] { remapped = turn.take(delta, 0.5).remapped; }) == 0);
+  CHECK(!remapped);
+}
