@@ -43,12 +43,15 @@ void take_task(RankState& state, const ondeloc_slot& slot) {
 }  // namespace
 
 bool Ranks::claim(RankState& state, pid_t pid) {
-  if (pid <= 1 || state.attached() || !state.ready) return false;
+  if (pid <= 1 || state.attached() || !state.ready || pid == state.refused_pid) return false;
   const bool held = pid == state.task && state.task_hold.valid();
   HeldProcess hold = held ? HeldProcess() : HeldProcess(pid);
   if (!(held || hold.valid()) || !is_mine(pid) || !descends_from(pid, state.task)) {
-    state.no_descriptor = state.no_descriptor || out_of_descriptors();
-    state.refused = state.refused || held || hold.valid();
+    const bool exhausted = out_of_descriptors();
+    state.no_descriptor = state.no_descriptor || exhausted;
+    if (!held && !hold.valid()) return false;
+    state.refused = true;
+    if (!exhausted) state.refused_pid = pid;
     return false;
   }
   state.process = pid;
@@ -101,19 +104,24 @@ void Ranks::detach(const SegmentView& view, WorldRank world) {
 
 void Ranks::add_to_poll(std::vector<pollfd>& fds) const {
   for (const RankState& state : states_) {
-    if (state.ended || !state.ready) continue;
-    fds.push_back({state.hold().fd(), POLLIN, 0});
+    const int fd = state.hold().fd();
+    // poll(2) refuses more entries than the process may have files, those with -1 too.
+    if (!state.ended && state.ready && fd >= 0) fds.push_back({fd, POLLIN, 0});
   }
 }
 
-void Ranks::note_ended(const std::vector<pollfd>& fds) {
+bool Ranks::note_ended(const std::vector<pollfd>& fds) {
+  bool any = false;
+  auto entry = fds.begin();  // in the order of the ranks, as they were added
   for (RankState& state : states_) {
-    if (state.ended || !state.ready) continue;
     const int fd = state.hold().fd();
-    const auto hit =
-        std::find_if(fds.begin(), fds.end(), [&](const pollfd& entry) { return entry.fd == fd; });
-    if (hit != fds.end() && hit->revents != 0) state.ended = true;
+    if (state.ended || !state.ready || fd < 0) continue;
+    while (entry != fds.end() && entry->fd != fd) ++entry;
+    if (entry == fds.end()) break;
+    state.ended = entry->revents != 0;
+    any = any || state.ended;
   }
+  return any;
 }
 
 bool Ranks::all_ready() const {

@@ -30,6 +30,7 @@ struct RankState {
   HeldProcess process_hold;
   pid_t gone = 0;              // attached and ended between two looks: for the report only
   bool refused = false;        // whoever attached is not a process of this task
+  pid_t refused_pid = 0;       // and is not asked for again: that takes longer than all the rest
   bool ready = false;          // the task part of the slot is there
   bool detached = false;       // MPI_Finalize was called
   bool ended = false;          // process, or task that never attached, is gone
@@ -56,9 +57,10 @@ class Ranks {
   // An ATTACH event from world rank `world` says that `pid` is its process.
   bool attach(const SegmentView& view, const ondeloc_record_attach& told);
   void detach(const SegmentView& view, WorldRank world);
-  // Appends one entry per living process; call note_ended with the same array after poll(2).
+  // Appends one entry per living process that has a pidfd; call note_ended with the same array
+  // after poll(2). True when one has ended.
   void add_to_poll(std::vector<pollfd>& fds) const;
-  void note_ended(const std::vector<pollfd>& fds);
+  bool note_ended(const std::vector<pollfd>& fds);
 
   bool all_ready() const;    // every task has written its slot
   bool all_done() const;     // every rank has detached or ended

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/ranks.h"
+
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "tests/unit/catch.h"
+#include "tests/unit/mapper/forbid_call.h"
+#include "tests/unit/mapper/waiting_ranks.h"
+
+using namespace ondeloc;
+
+namespace {
+
+const std::vector<std::vector<std::uint64_t>> kTwoMasks = {{1}, {1}};
+
+}  // namespace
+
+TEST_CASE("who is no process of its task is looked up once") {
+  const WaitingRanks waiting(kTwoMasks, getpid());
+  Ranks ranks(2);
+  if (reads_so_far() < 0) WARN("the kernel does not count reads");
+  const long first = reads_in([&] { ranks.refresh(waiting.view()); });
+  for (const RankState& state : ranks.all()) CHECK(state.refused);
+  CHECK(!ranks.any_attached());
+  const long again = reads_in([&] { ranks.refresh(waiting.view()); });
+  CHECK(again == 0);
+  CHECK((first > 0 || reads_so_far() < 0));
+}
+
+TEST_CASE("poll is not asked to wait for ranks without a pidfd") {
+  const WaitingRanks waiting(kTwoMasks);
+  bool forbidden = false;
+  std::vector<pollfd> fds;
+  std::thread mapper([&] {
+    forbidden = forbid_call(SYS_pidfd_open, ENOSYS);
+    Ranks ranks(2);
+    ranks.refresh(waiting.view());
+    CHECK(ranks.any_attached());
+    ranks.add_to_poll(fds);
+    CHECK(!ranks.note_ended(fds));
+  });
+  mapper.join();
+  REQUIRE(forbidden);
+  CHECK(fds.empty());
+}
+
+TEST_CASE("the rank whose pidfd is readable has ended, and no other") {
+  const WaitingRanks waiting({{1}, {1}, {1}});
+  Ranks ranks(3);
+  ranks.refresh(waiting.view());
+  std::vector<pollfd> fds = {{-1, POLLIN, 0}};  // as the mapper's channel before them
+  ranks.add_to_poll(fds);
+  REQUIRE(fds.size() == 4);
+  kill(waiting.pid(1), SIGKILL);
+  REQUIRE(poll(fds.data(), fds.size(), -1) == 1);
+  CHECK(ranks.note_ended(fds));
+  CHECK(!ranks.all()[0].ended);
+  CHECK(ranks.all()[1].ended);
+  CHECK(!ranks.all()[2].ended);
+}
