@@ -30,6 +30,10 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 // first.
 constexpr auto kAttachPoll = std::chrono::milliseconds(20);
 constexpr auto kAttachPeriod = std::chrono::seconds(10);
+// Every rank sends a SAMPLE in an interval, and none is urgent: they are taken together, and slots
+// are not looked at for each of them. ROWs are long and must not fill the pipe.
+constexpr auto kEventPause = std::chrono::milliseconds(5);
+constexpr auto kRefreshEvery = kAttachPoll;
 constexpr auto kDetachWait = std::chrono::milliseconds(50);
 // Intervals that a report holds at most; later ones are kept when ranks were moved in them.
 constexpr std::size_t kMostIntervals = 10000;
@@ -58,7 +62,7 @@ class Mapper {
     started_ = turn_started_ = Clock::now();
     while (!over_) {
       wait(next_wake());
-      ranks_.refresh(view_);
+      refresh_ranks();
       plan_when_ready();
       if (placement_) placement_->meet_newcomers(ranks_);
       over_ = over_ || ranks_.all_done() || (!channel_.open() && ranks_.nobody_left());
@@ -82,13 +86,22 @@ class Mapper {
 
   void wait(Clock::time_point until) {
     std::vector<pollfd> fds;
-    if (channel_.open()) fds.push_back({channel_.fd(), POLLIN, 0});
+    const bool listens = events_.row > 0 || Clock::now() >= heard_ + kEventPause;
+    if (channel_.open() && listens) fds.push_back({channel_.fd(), POLLIN, 0});
+    if (channel_.open() && !listens) until = std::min(until, heard_ + kEventPause);
     ranks_.add_to_poll(fds);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-    if (poll(fds.data(), fds.size(), static_cast<int>(std::clamp<long>(left, 0, 60000))) <= 0)
-      return;
-    ranks_.note_ended(fds);
+    const int woken =
+        poll(fds.data(), fds.size(), static_cast<int>(std::clamp<long>(left, 0, 60000)));
+    if (woken > 0 && ranks_.note_ended(fds)) refreshed_ = {};
     channel_.drain([this](const Record& record) { on_record(record); });
+  }
+
+  void refresh_ranks() {
+    const auto now = Clock::now();
+    if (now < refreshed_ + kRefreshEvery && now < turn_ends()) return;
+    refreshed_ = now;
+    ranks_.refresh(view_);
   }
 
   void on_record(const Record& record) {
@@ -100,6 +113,7 @@ class Mapper {
     } else if (const auto* sample = std::get_if<ondeloc_record_sample>(&record)) {
       ++events_.sample;
       ++samples_;
+      heard_ = Clock::now();
       note_sample(head.world_rank, sample->sequence, 1);
       sample_bytes_ += static_cast<double>(sample->local.bytes);
     } else if (const auto* row = std::get_if<RowRecord>(&record)) {
@@ -231,6 +245,7 @@ class Mapper {
 
   std::vector<std::string> finish() {
     await_detach_events();
+    ranks_.refresh(view_);  // what a rank noted since the last look
     if (config_.read_rows) counters_.read_rows(view_);
     note_missing_counts();
     events_.dropped = std::max(events_.dropped, missing_samples());
@@ -279,7 +294,7 @@ class Mapper {
   Report report_;
   ReportEvents events_;
   std::vector<std::string> lines_;
-  Clock::time_point started_, turn_started_;
+  Clock::time_point started_, turn_started_, refreshed_, heard_;
   std::uint64_t samples_ = 0, omitted_ = 0;
   double sample_bytes_ = 0;
   bool plan_failed_ = false;

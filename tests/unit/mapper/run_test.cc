@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -142,6 +144,17 @@ MapperConfig config_for(const Step& step, const std::string& report) {
   return config;
 }
 
+// Runs the mapper until `other` has ended the step, which it is joined for. Closes the channel.
+nlohmann::json run_beside(std::thread& other, const Step& step, const int (&channel)[2]) {
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  config.channel_fd = channel[0];
+  (void)run_mapper(config);
+  other.join();
+  for (const int end : channel) close(end);
+  return take_json(expand_pattern(pattern, 17, 3, "n1"));
+}
+
 }  // namespace
 
 TEST_CASE("partners are brought together while the ranks run, and the report tells it") {
@@ -267,6 +280,52 @@ TEST_CASE("what a rank sent, by its own account, and what never came is noted") 
   CHECK(notes.find("messages are missing in the matrix") != notes.npos);
 }
 
+TEST_CASE("events are taken together: each wakes the mapper no more often than some milliseconds") {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kSamples = 200;
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+  int channel[2];
+  REQUIRE(pipe2(channel, O_NONBLOCK | O_CLOEXEC) == 0);
+  long wakes_before = 0, wakes_after = 0;
+  Clock::duration took{};
+  std::atomic<pid_t> mapper_thread = 0;
+  const auto wakes = [&] {
+    std::ifstream status(fmt::format("/proc/self/task/{}/status", mapper_thread.load()));
+    std::string word;
+    while (status >> word && word != "voluntary_ctxt_switches:") continue;
+    long count = 0;
+    status >> count;
+    return count;
+  };
+  std::thread other([&] {
+    const Rank rows = attach(step.segment.get());
+    const auto is_going = [&] { return mapper_thread != 0 && rows.header().tick >= 1; };
+    for (int i = 0; i < 4000 && !is_going(); ++i) usleep(5000);
+    wakes_before = wakes();
+    const auto start = Clock::now();
+    for (std::uint32_t i = 1; i <= kSamples; ++i) {
+      ondeloc_record_sample sample{};
+      sample.head = {ONDELOC_RECORD_MAGIC,
+                     ONDELOC_RECORD_VERSION,
+                     ONDELOC_RECORD_SAMPLE,
+                     sizeof(sample),
+                     1,
+                     7};
+      sample.sequence = i;
+      CHECK(write(channel[1], &sample, sizeof(sample)) == sizeof(sample));
+      usleep(1000);
+    }
+    took = Clock::now() - start;
+    wakes_after = wakes();
+    *step.partner_bit = -1;
+  });
+  mapper_thread = gettid();
+  const auto report = run_beside(other, step, channel);
+  CHECK(report["events"]["sample"] == kSamples);
+  // Two for each pause of 5 ms, and what turns and slots need.
+  CHECK(wakes_after - wakes_before <= 2 * (took / std::chrono::milliseconds(5)) + 30);
+}
+
 TEST_CASE("no file descriptor left for a rank is told, and is not a rank that ended") {
   Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
   const std::string pattern = temporary_report();
@@ -331,17 +390,6 @@ TEST_CASE("a rank that dies, and a slot that lies, end the mapper without a word
   config.options.verbose = false;
   CHECK(run_mapper(config).empty());
   other.join();
-}
-
-// Runs the mapper until `other` has ended the step, which it is joined for. Closes the channel.
-nlohmann::json run_beside(std::thread& other, const Step& step, const int (&channel)[2]) {
-  const std::string pattern = temporary_report();
-  auto config = config_for(step, pattern);
-  config.channel_fd = channel[0];
-  (void)run_mapper(config);
-  other.join();
-  for (const int end : channel) close(end);
-  return take_json(expand_pattern(pattern, 17, 3, "n1"));
 }
 
 // The report of a step whose ranks send for some time.
