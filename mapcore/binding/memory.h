@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "mapcore/base/result.h"
@@ -16,6 +17,10 @@ namespace ondeloc {
 // Moves the pages that `pid` has on node `from` (kernel's number) to node `to`: migrate_pages(2).
 // Returns the pages that could not be moved. Blocks for as long as the copying takes.
 Result<long> move_pages_between(pid_t pid, int from, int to);
+
+// What to say of the pages that could not be moved, of a process that has `resident` bytes; empty
+// where that is less than a tenth. Pages that a network adapter or a GPU has pinned stay.
+std::string about_pages_left(long pages, std::uint64_t resident);
 
 // Bytes that a node can take in, from /sys/devices/system/node; empty where unknown. Free memory
 // and the file cache that the kernel drops first, as far as it is clean: a node that has run jobs

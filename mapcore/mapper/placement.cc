@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "mapcore/binding/affinity.h"
@@ -209,9 +210,12 @@ void Placement::move_memory(const RankState& state, NodeIndex from, NodeIndex to
     return;
   }
   const auto left = move_pages_between(state.process, source, target);
-  if (!left) {
+  if (!left && left.error().code() == ESRCH) return;  // it has ended meanwhile
+  const std::string why =
+      left ? about_pages_left(*left, resident.value_or(0)) : left.error().message();
+  if (!why.empty()) {
     notes_.insert(fmt::format("rank {}: its pages stayed on NUMA node {}: {}", state.world.value,
-                              source, left.error().message()));
+                              source, why));
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/binding/memory.h"
 
+#include <unistd.h>
+
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -17,6 +19,13 @@ TEST_CASE("a node has room where memory is free or the file cache is clean") {
       room_in_meminfo("Node 0 MemFree: 7 kB\nNode 0 Inactive(file): 1 kB\nNode 0 Dirty: 2 kB\n") ==
       7 * 1024ULL);
   CHECK(room_in_meminfo("Node 0 MemFree: 7 kB\n") == 7 * 1024ULL);
+}
+
+TEST_CASE("pages that could not be moved are worth a word where they are many") {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  CHECK(about_pages_left(0, 1000 * page).empty());
+  CHECK(about_pages_left(100, 1000 * page).empty());
+  CHECK(about_pages_left(101, 1000 * page).find("could not be moved") != std::string::npos);
 }
 
 TEST_CASE("memory of a node that is not to be had is unknown") {
