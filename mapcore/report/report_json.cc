@@ -150,13 +150,28 @@ std::string folder_of(const std::string& path) {
   return slash == path.npos ? "" : path.substr(0, slash + 1);
 }
 
-// Where links lead, also one to a file that is not there yet.
+// The kernel's rule for links (fs.protected_symlinks): in a folder like /tmp only one's own and
+// those of the folder's owner are followed. It asks for a file that is there; a link may come after
+// that.
+bool may_follow(const UniqueFd& link, const std::string& folder) {
+  struct stat self {
+  }, around{};
+  if (fstat(link.get(), &self) != 0 || stat(folder.empty() ? "." : folder.c_str(), &around) != 0)
+    return false;
+  const bool shared = (around.st_mode & S_ISVTX) != 0 && (around.st_mode & S_IWOTH) != 0;
+  return !shared || self.st_uid == geteuid() || self.st_uid == around.st_uid;
+}
+
+// Where links lead, also one to a file that is not there yet. Empty: there is one not to be
+// followed.
 std::string followed(std::string path) {
   constexpr int kMostLinks = 40;  // as the kernel
   for (int links = 0; links < kMostLinks; ++links) {
     char to[PATH_MAX];
-    const ssize_t size = readlink(path.c_str(), to, sizeof(to));
+    const UniqueFd link(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    const ssize_t size = link.valid() ? readlinkat(link.get(), "", to, sizeof(to)) : -1;
     if (size <= 0) break;
+    if (!may_follow(link, folder_of(path))) return {};
     const std::string name(to, static_cast<std::size_t>(size));
     path = name.front() == '/' ? name : folder_of(path) + name;
   }
@@ -228,8 +243,10 @@ Status write_device(const std::string& path, const std::string& where, std::stri
 }
 
 // `old`: what the new file takes the place of, if anything. Its permissions stay.
-Status replace(const std::string& target, const struct stat* old, const std::string& where,
+Status replace(const std::string& path, const struct stat* old, const std::string& where,
                std::string_view text) {
+  const std::string target = followed(path);
+  if (target.empty()) return Error(where + " is another user's link: name another file");
   NewReport file(target);
   if (!file.open()) return Error::from_errno(where);
   if (old != nullptr) (void)fchmod(file.descriptor(), old->st_mode & 0777);
@@ -246,14 +263,14 @@ Status write_file(const std::string& path, std::string_view text) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) {
     if (errno != ENOENT) return Error::from_errno(where);
-    return replace(followed(path), nullptr, where, text);
+    return replace(path, nullptr, where, text);
   }
   if (S_ISCHR(info.st_mode)) return write_device(path, where, text);
   if (!S_ISREG(info.st_mode))
     return Error(fmt::format("{} is {}: name a file instead", where, kind_of(info.st_mode)));
   if (access(path.c_str(), W_OK) != 0)
     return Error::from_errno(where + " is kept, name another one");
-  return replace(followed(path), &info, where, text);
+  return replace(path, &info, where, text);
 }
 
 }  // namespace ondeloc

@@ -127,6 +127,26 @@ TEST_CASE("a link leads to the file that is written, and stays a link") {
   CHECK(folder.files() == 3);
 }
 
+TEST_CASE("a link that another user has put into a folder like /tmp is not followed") {
+  if (getuid() != 0) {
+    WARN("needs root: links of two users");
+    return;
+  }
+  std::string folder = std::filesystem::temp_directory_path() / "ondeloc-test-XXXXXX";
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  REQUIRE(chmod(folder.c_str(), 01777) == 0);
+  const std::string link = folder + "/link", own = folder + "/own", target = folder + "/target";
+  std::filesystem::create_symlink(target, link);
+  REQUIRE(lchown(link.c_str(), 65534, 65534) == 0);
+  CHECK(!write_file(link, "text"));
+  CHECK(!std::filesystem::exists(target));
+  std::filesystem::create_symlink(target, own);
+  CHECK(write_file(own, "text"));
+  CHECK(std::filesystem::exists(target));
+  CHECK(!write_file(link, "text"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("a replaced file keeps its permissions") {
   const Folder folder;
   std::ofstream(folder / "r.json") << "old";
