@@ -137,8 +137,8 @@ CpuSet read_cpuset_file(const std::string& directory) {
 // of a cgroup above: without ConstrainCores Slurm has cgroups of version 2 with the controller, and
 // all CPUs of the machine in each.
 bool is_confined(const std::string& mount, std::string path) {
-  for (; path.find("/job_") != path.npos && path.find("/step_") != path.npos;
-       path.resize(path.rfind('/'))) {
+  // .../job_5/step_0/..., from Slurm 26.05 on .../s5XAPN4G8E7K00/step_0/... as well.
+  for (; path.find("/step_") != path.npos; path.resize(path.rfind('/'))) {
     const auto list = read_small_file(mount + path + "/cpuset.cpus");
     if (list && !trim_blanks(*list).empty()) return true;
   }

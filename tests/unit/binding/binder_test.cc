@@ -132,6 +132,12 @@ TEST_CASE("the step's cpuset: cgroup v2, v1, and none") {
   CHECK(!v2->enforced);  // ConstrainCores=no: whatever the machine has
   root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/step_0/cpuset.cpus", "2-3,5-6\n");
   CHECK(read_step_cpuset(1, root.path())->enforced);
+  const std::string sluid = "/system.slice/slurmstepd.scope/s5XAPN4G8E7K00/step_0";
+  root.file("/proc/5/cgroup", "0::" + sluid + "/user/task_0\n");
+  root.file("/sys/fs/cgroup" + sluid + "/cpuset.cpus", "4\n");
+  root.file("/sys/fs/cgroup" + sluid + "/cpuset.cpus.effective", "4\n");
+  REQUIRE(read_step_cpuset(5, root.path()));
+  CHECK(read_step_cpuset(5, root.path())->enforced);
   root.file("/proc/2/cgroup", "5:cpuset:/slurm/uid_1/job_5/step_0\n0::/\n");
   root.file("/sys/fs/cgroup/cpuset/slurm/uid_1/job_5/step_0/cpuset.cpus", "1\n");
   CHECK(read_step_cpuset(2, root.path())->cpus == cpus("1"));
