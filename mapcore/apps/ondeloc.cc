@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of ondeloc: composition and exit codes; the subcommands stand in cmd_*.cc.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
+#include <iostream>
 
 #include "mapcore/apps/cli.h"
 #include "mapcore/base/text.h"
@@ -15,6 +19,11 @@ const CLI::App* subcommand(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
+int tell_lost_output() {
+  std::perror("ondeloc: standard output");
+  return 1;
+}
+
 // "A subcommand is required" where none was given; which one is not known where one was.
 int tell_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const CLI::App* at = &app;
@@ -23,7 +32,8 @@ int tell_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** arg
     at = next;
   if (error.get_name() != "RequiredError" || i == argc || argv[i][0] == '-' ||
       at->get_subcommands({}).empty()) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (app.exit(error) != 0) return 2;
+    return std::cout.flush() ? 0 : tell_lost_output();
   }
   std::string names;
   for (const CLI::App* known : at->get_subcommands({}))
@@ -33,9 +43,19 @@ int tell_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** arg
   return 2;
 }
 
+// Started with one of them closed, the next file opened would be it, and what is told on standard
+// error would go into that file. Each is opened the wrong way round: using it stays an error.
+void occupy_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0)
+      (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // `ulimit -f` is an error like a full disk
   CLI::App app("Where MPI ranks should run: compute, compare and inspect mappings.", "ondeloc");
   app.require_subcommand(1);
@@ -62,9 +82,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (std::fwrite(text->data(), 1, text->size(), stdout) != text->size() ||
-      std::fflush(stdout) != 0) {
-    std::perror("ondeloc: standard output");
-    return 1;
-  }
+      std::fflush(stdout) != 0)
+    return tell_lost_output();
   return 0;
 }

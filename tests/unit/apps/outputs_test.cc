@@ -177,3 +177,23 @@ TEST_CASE("- as output is standard output, and no file of that name") {
   CHECK_FALSE(std::filesystem::exists(dir.file("-")));
   std::filesystem::current_path(here);
 }
+
+TEST_CASE("what is told on a closed standard error does not get into the output") {
+  const TempDir dir;
+  const std::string profile = imported(dir), out = dir.file("out");
+  const Ran ran =
+      run_program(dir, "/bin/sh",
+                  {"-c", "exec \"$0\" profile --progress-after 0 export \"$1\" -o \"$2\" <&- 2>&-",
+                   ONDELOC_COMMAND, profile, out});
+  CHECK(ran.status == 0);
+  CHECK(read_text(out) == kLines);
+  // Closed is no place to write to all the same, nor is a full disk.
+  for (const char* line : {"exec \"$0\" profile export \"$1\" >&-", "exec \"$0\" topology >&-",
+                           "exec \"$0\" --version >/dev/full", "exec \"$0\" --help >/dev/full",
+                           "exec \"$0\" map --help >&-"}) {
+    CAPTURE(line);
+    const Ran lost = run_program(dir, "/bin/sh", {"-c", line, ONDELOC_COMMAND, profile});
+    CHECK(lost.status == 1);
+    CHECK(lost.told() == 1);
+  }
+}
