@@ -243,3 +243,28 @@ TEST_CASE("the command tells its version") {
   CHECK(ran.status == 0);
   CHECK(ran.out.starts_with("ondeloc "));
 }
+
+TEST_CASE("bash completes what there is, and nothing from the examples") {
+  const TempDir dir;
+  const auto completed = [&dir](const std::string& words) {
+    const std::string script = "COMP_WORDS=(\"$0\" " + words +
+                               "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); . \"$1\"; _ondeloc; "
+                               "echo \" ${COMPREPLY[*]} \"";
+    return run_program(
+               dir, "/bin/bash",
+               {"-c", script, ONDELOC_COMMAND, ONDELOC_TEST_DATA "/../../etc/completion/ondeloc"})
+        .out;
+  };
+  CHECK(completed("''") == " map evaluate compare replay algorithms topology profile \n");
+  CHECK(completed("profile ''").find(" import info merge export ") != std::string::npos);
+  CHECK(completed("profile --progress-after 1 ti") == " timeline \n");
+  CHECK(completed("map --cpu") == " --cpus-per-task --cpuset \n");
+  CHECK(completed("map --o") == " --oversubscribe --output \n");
+  CHECK(completed("profile map --w") == " --window \n");
+  CHECK(completed("profile map --p") == " --previous \n");
+  CHECK(completed("replay --s") == " --start --seconds --slope \n");
+  CHECK(completed("map -f ''") == " table json rankfile cpu-bind \n");
+  CHECK(completed("profile heatmap p --scale l") == " log linear \n");
+  CHECK(completed("compare -a p") == " packed \n");
+  CHECK(completed("map -m ''") == "  \n");
+}
