@@ -22,14 +22,14 @@ Result<std::string> run_map(const MapOptions& options) {
     return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();
-  const auto matrix = read_matrix(options.matrix);
+  auto matrix = read_matrix(options.matrix);
   if (!matrix) return matrix.error();
   SlotOptions slots = options.slots;
   slots.single_threads = is_lama(options.algorithm);
   const auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);
   if (!layout) return layout.error();
-  const auto result =
-      run_algorithm(options.algorithm, *layout, Traffic(matrix->with_ranks(layout->ranks)));
+  matrix->ranks = layout->ranks;
+  const auto result = run_algorithm(options.algorithm, *layout, Traffic(*matrix));
   if (!result) return result.error();
   return put_mapping(options.output, options.algorithm, *place, *layout, *result);
 }

@@ -57,13 +57,14 @@ Result<std::string> run_map(ProfileMapOptions& options) {
   if (!place) return place.error();
   auto source = open_source(options.profile.file);
   if (!source) return std::move(source).error();
-  const auto matrix = source_matrix(*source, options.profile);
+  auto matrix = source_matrix(*source, options.profile);
   if (!matrix) return matrix.error();
   SlotOptions slots = options.slots;
   slots.single_threads = is_lama(options.algorithm);
   const auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);
   if (!layout) return layout.error();
-  const Traffic traffic(matrix->with_ranks(layout->ranks));
+  matrix->ranks = layout->ranks;
+  const Traffic traffic(*matrix);
   const auto result = compute(*source, options, *layout, traffic);
   if (!result) return result.error();
   return put_mapping(options.output, options.algorithm, *place, *layout, *result);

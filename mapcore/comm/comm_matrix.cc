@@ -8,21 +8,27 @@
 namespace ondeloc {
 
 CommMatrix CommMatrix::from_entries(int ranks, std::vector<MatrixEntry> entries) {
-  std::sort(entries.begin(), entries.end(), [](const MatrixEntry& a, const MatrixEntry& b) {
+  const auto in_order = [](const MatrixEntry& a, const MatrixEntry& b) {
     return std::tie(a.src, a.dst) < std::tie(b.src, b.dst);
-  });
-  CommMatrix matrix;
-  matrix.ranks = ranks;
-  for (const MatrixEntry& entry : entries) {
+  };
+  // The rows of a file are in order, and there may be millions of cells: neither sorted again nor
+  // copied.
+  if (!std::is_sorted(entries.begin(), entries.end(), in_order))
+    std::sort(entries.begin(), entries.end(), in_order);
+  std::size_t out = 0;
+  for (const MatrixEntry entry : entries) {
     if (entry.src == entry.dst || (entry.bytes == 0 && entry.messages == 0)) continue;
-    if (!matrix.entries.empty() && matrix.entries.back().src == entry.src &&
-        matrix.entries.back().dst == entry.dst) {
-      matrix.entries.back().bytes += entry.bytes;
-      matrix.entries.back().messages += entry.messages;
+    if (out > 0 && entries[out - 1].src == entry.src && entries[out - 1].dst == entry.dst) {
+      entries[out - 1].bytes += entry.bytes;
+      entries[out - 1].messages += entry.messages;
     } else {
-      matrix.entries.push_back(entry);
+      entries[out++] = entry;
     }
   }
+  entries.resize(out);
+  CommMatrix matrix;
+  matrix.ranks = ranks;
+  matrix.entries = std::move(entries);
   return matrix;
 }
 
