@@ -93,7 +93,7 @@ class LineFile {
 };
 
 Result<LineFile> open_lines(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe is refused
   struct stat info {};
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0)
     return Error::from_errno(fmt::format("events '{}' cannot be read", path));

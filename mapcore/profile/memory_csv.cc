@@ -42,6 +42,8 @@ Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const st
                       "of a rank below {}, each once",
                       name, number, shorten(line), ranks));
   }
+  if (found.empty())
+    return Error(fmt::format("memory '{}': no line rank,accessed_bytes[,dram_bytes] in it", name));
   std::vector<RankMemory> all;
   all.reserve(found.size());
   for (const auto& [rank, memory] : found) all.push_back(memory);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `ondeloc profile` says: one sentence for what it cannot do or does not know.
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include <iterator>
 #include <sstream>
@@ -207,4 +208,15 @@ TEST_CASE("memory volumes come from a pipe too") {
     CHECK(ran.status == 0);
     CHECK(ran.out.find("DramR    0.5") != std::string::npos);
   }
+  check_sentence(run_command(dir, {"profile", "metrics", dir.file("p"), "--memory", "/dev/null"}),
+                 1, "no line rank,accessed_bytes");
+}
+
+TEST_CASE("a pipe is no file of events, and is not waited for") {
+  const TempDir dir;
+  REQUIRE(mkfifo(dir.file("pipe").c_str(), 0600) == 0);
+  check_sentence(run_program(dir, "/usr/bin/timeout",
+                             {"10", ONDELOC_COMMAND, "profile", "import", dir.file("pipe"), "-o",
+                              dir.file("out")}),
+                 1, "is not a regular file");
 }
