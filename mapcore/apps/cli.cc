@@ -78,12 +78,22 @@ Result<Place> load_place(const MachineOptions& options) {
   return place;
 }
 
-void add_slot_options(CLI::App& command, SlotOptions& options) {
+void add_ranks_option(CLI::App& command, int& ranks) {
   command
-      .add_option("-n,--ranks", options.ranks,
+      .add_option("-n,--ranks", ranks,
                   "number of ranks, where the last ones talk to nobody (default: those of the "
                   "matrix)")
       ->check(CLI::Range(1, kMaxMatrixRanks));
+}
+
+Result<int> number_of_ranks(const CommMatrix& matrix, int wanted) {
+  if (wanted == 0 || wanted >= matrix.ranks) return std::max(matrix.ranks, wanted);
+  return Error(
+      fmt::format("--ranks: {} is below the {} ranks of the matrix", wanted, matrix.ranks));
+}
+
+void add_slot_options(CLI::App& command, SlotOptions& options) {
+  add_ranks_option(command, options.ranks);
   command
       .add_option("-c,--cpus-per-task", options.cpus_per_task,
                   "CPUs of each rank (default: 1, or a whole core while there are enough)")
@@ -151,10 +161,9 @@ Status check_widths(const SlotPlan& plan, const SlotOptions& options, const std:
 Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                            const SlotOptions& options, const CommMatrix& matrix,
                            const std::string& previous) {
-  int ranks = std::max(matrix.ranks, options.ranks);
-  if (options.ranks > 0 && options.ranks < matrix.ranks)
-    return Error(fmt::format("--ranks: {} is below the {} ranks of the matrix", options.ranks,
-                             matrix.ranks));
+  const auto wanted = number_of_ranks(matrix, options.ranks);
+  if (!wanted) return wanted.error();
+  int ranks = *wanted;
   if (Status good = check_fits(place, options, ranks, previous); !good)
     return std::move(good).error();
   if (previous.empty()) {

@@ -56,6 +56,10 @@ struct SlotOptions {
 };
 void add_slot_options(CLI::App& command, SlotOptions& options);
 
+void add_ranks_option(CLI::App& command, int& ranks);
+// Those of the matrix, or the `wanted` ones. Errors: fewer wanted than the matrix has.
+Result<int> number_of_ranks(const CommMatrix& matrix, int wanted);
+
 // The slots that ranks may have, and where `previous` (a file; empty: none) puts them now.
 struct Layout {
   Machine machine;  // restricted to the PUs of the slots

@@ -12,6 +12,7 @@ namespace {
 
 struct EvaluateOptions {
   MachineOptions machine;
+  int ranks = 0;  // as SlotOptions::ranks
   std::string matrix;
   std::string intervals;
   std::string mapping;
@@ -137,13 +138,15 @@ Result<std::string> run_evaluate(const EvaluateOptions& options) {
   const auto series = read_traffic(options);
   if (!series) return series.error();
   const CommMatrix& first = series->front();
-  const auto placement = read_placement(options.mapping, place->whole, place->usable, first.ranks,
-                                        first.may_have_more);
+  const auto ranks = number_of_ranks(first, options.ranks);
+  if (!ranks) return ranks.error();
+  const auto placement = read_placement(options.mapping, place->whole, place->usable, *ranks,
+                                        first.may_have_more && options.ranks == 0);
   if (!placement) return placement.error();
   std::vector<Term> terms;
-  const int ranks = static_cast<int>(placement->size());
+  const int placed = static_cast<int>(placement->size());
   for (const CommMatrix& matrix : *series)
-    terms.push_back(evaluate_terms(*place, *placement, matrix.with_ranks(ranks)));
+    terms.push_back(evaluate_terms(*place, *placement, matrix.with_ranks(placed)));
   const bool is_series = !options.intervals.empty();
   if (options.format == "json") return to_json_text(*place, terms, is_series);
   if (is_series) return series_text(terms);
@@ -157,6 +160,7 @@ void add_evaluate(CLI::App& app, Job& job) {
       app.add_subcommand("evaluate", "predict what a mapping costs, every term apart");
   auto options = std::make_shared<EvaluateOptions>();
   add_machine_options(*command, options->machine);
+  add_ranks_option(*command, options->ranks);
   CLI::Option* matrix = command->add_option("-m,--matrix", options->matrix,
                                             "communication matrix, .mat or CSV; - reads "
                                             "standard input");

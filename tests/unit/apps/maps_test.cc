@@ -237,6 +237,26 @@ TEST_CASE("tables fit 80 columns, name their columns, and call a node without a 
   CHECK(widest_line(compared.out) <= 80);
 }
 
+TEST_CASE("evaluate takes what map made for silent ranks, whatever the matrix is written in") {
+  const TempDir dir;
+  const std::string machine = "numa:2 core:4 pu:1", mat = dir.file("m.mat"), json = dir.file("j"),
+                    csv = dir.file("s.csv");
+  write_text(mat, "0 10\n0 0\n");
+  write_text(csv, "interval,src,dst,bytes\n0,0,1,10\n");
+  const Json map = json_of(dir, {"map", "-t", machine, "-m", mat, "-n", "5"});
+  write_text(json, map.dump());
+  const std::vector<std::string> words{"evaluate", "-t", machine, "--mapping", json};
+  const auto with = [&words](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return more;
+  };
+  CHECK(json_of(dir, with({"-m", mat, "-n", "5"}))["cost"]["total"] == map["cost"]["total"]);
+  CHECK(run_command(dir, with({"-i", csv, "-n", "5"})).status == 0);
+  CHECK(says(run_command(dir, with({"-m", mat})), "it places rank 4, there are 2 ranks"));
+  CHECK(says(run_command(dir, with({"-m", mat, "-n", "6"})), "rank 5 has no place in it"));
+  CHECK(says(run_command(dir, with({"-m", mat, "-n", "1"})), "1 is below the 2 ranks"));
+}
+
 TEST_CASE("the command tells its version") {
   const TempDir dir;
   const Ran ran = run_command(dir, {"--version"});
