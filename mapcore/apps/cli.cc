@@ -25,12 +25,21 @@ CLI::Validator finite(double least, double most, const std::string& unit) {
   return {check, fmt::format("FLOAT in [{:g} - {:g}]", least, most)};
 }
 
+CLI::Validator not_empty() {
+  const auto check = [](const std::string& text) {
+    return text.empty() ? "there is nothing in it: give a value, or leave the option out"
+                        : std::string();
+  };
+  return {check, ""};
+}
+
 void add_machine_options(CLI::App& command, MachineOptions& options) {
   constexpr const char* kGroup = "Machine";
   command
       .add_option("-t,--topology", options.topology,
                   "host, an hwloc XML file, or an hwloc synthetic string such as "
                   "'numa:2 core:8 pu:2' (default: host)")
+      ->check(not_empty())
       ->group(kGroup);
   command
       .add_option("--cpuset", options.cpuset, "use only these CPUs (OS numbers, such as 2-3,5-6)")
@@ -243,8 +252,9 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
                   "table, json, rankfile (mpirun, --ondeloc=static:), or cpu-bind (srun) "
                   "(default: table)")
       ->check(CLI::IsMember({"table", "json", "rankfile", "cpu-bind"}));
-  command.add_option("-o,--output", options.output,
-                     "write to this file (default: -, standard output)");
+  command
+      .add_option("-o,--output", options.output, "write to this file (default: -, standard output)")
+      ->check(not_empty());
 }
 
 namespace {

@@ -31,6 +31,10 @@ void add_profile(CLI::App& app, Job& job);
 // said in errors.
 CLI::Validator finite(double least, double most, const std::string& unit = "");
 
+// An option that is given and says nothing, such as --topology "$NODE" where NODE is not set, is
+// not one that is left out.
+CLI::Validator not_empty();
+
 // --topology, --cpuset and the constants of the cost model.
 struct MachineOptions {
   std::string topology = "host";

@@ -124,8 +124,10 @@ void add_compare(CLI::App& app, Job& job) {
       ->add_option("-a,--algorithms", options->algorithms,
                    "names with commas between (default: all that need no argument)")
       ->delimiter(',');
-  command->add_option("-p,--previous", options->previous,
-                      "the present mapping, our JSON or a rankfile");
+  command
+      ->add_option("-p,--previous", options->previous,
+                   "the present mapping, our JSON or a rankfile")
+      ->check(not_empty());
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));
   command->footer(

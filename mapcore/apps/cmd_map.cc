@@ -47,9 +47,11 @@ void add_map(CLI::App& app, Job& job) {
       ->required();
   command->add_option("-a,--algorithm", options->algorithm,
                       "see 'ondeloc algorithms' (default: coordinated)");
-  command->add_option("-p,--previous", options->previous,
-                      "the present mapping, our JSON or a rankfile: its CPUs are the slots, and "
-                      "nobody moves for nothing");
+  command
+      ->add_option("-p,--previous", options->previous,
+                   "the present mapping, our JSON or a rankfile: its CPUs are the slots, and "
+                   "nobody moves for nothing")
+      ->check(not_empty());
   add_output_options(*command, options->output);
   command->footer(
       "Examples:\n"

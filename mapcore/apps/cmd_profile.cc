@@ -22,9 +22,11 @@ void add_profile_file(CLI::App& command, ProfileOptions& options, bool reports) 
 }
 
 void add_profile_window(CLI::App& command, ProfileOptions& options) {
-  command.add_option("-w,--window", options.window,
-                     "only messages from FROM to TO, seconds since the first, such as 0.5:2 or "
-                     "10: (default: all)");
+  command
+      .add_option("-w,--window", options.window,
+                  "only messages from FROM to TO, seconds since the first, such as 0.5:2 or "
+                  "10: (default: all)")
+      ->check(not_empty());
 }
 
 void add_cluster_options(CLI::App& command, ClusterOptions& options) {

@@ -201,8 +201,10 @@ void add_metric_options(CLI::App& command, AnalysisOptions& options) {
       .add_option("-i,--interval", options.interval_s,
                   "interval of CommDyn, seconds (default: 1, as published)")
       ->check(finite(1e-6, 1e6));
-  command.add_option("--memory", options.memory,
-                     "memory volumes, lines rank,accessed_bytes[,dram_bytes]: for CommR and DramR");
+  command
+      .add_option("--memory", options.memory,
+                  "memory volumes, lines rank,accessed_bytes[,dram_bytes]: for CommR and DramR")
+      ->check(not_empty());
 }
 
 void add_thresholds(CLI::App& command, Thresholds& thresholds) {

@@ -263,8 +263,10 @@ void add_export(CLI::App& profile, Job& job) {
           CLI::IsMember({"events", "intervals", "matrix", "messages", "normalised", "matrix-csv"}));
   command->add_option("-n,--intervals", options->intervals, "equal intervals (default: 20)")
       ->check(CLI::Range(1, 100000));
-  command->add_option("-o,--output", options->output,
-                      "write to this file (default: -, standard output)");
+  command
+      ->add_option("-o,--output", options->output,
+                   "write to this file (default: -, standard output)")
+      ->check(not_empty());
   command->callback([options, &job] { job = [options] { return run_export(*options); }; });
 }
 

@@ -82,8 +82,10 @@ void add_profile_map(CLI::App& profile, Job& job) {
   command->add_option("-a,--algorithm", options->algorithm,
                       "deloc takes the groups of concurrent pairs, all others the sum matrix; see "
                       "'ondeloc algorithms' (default: deloc)");
-  command->add_option("-p,--previous", options->previous,
-                      "the present mapping, our JSON or a rankfile");
+  command
+      ->add_option("-p,--previous", options->previous,
+                   "the present mapping, our JSON or a rankfile")
+      ->check(not_empty());
   add_cluster_options(*command, options->clusters);
   add_output_options(*command, options->output);
   command->footer(

@@ -97,7 +97,8 @@ void add_profile_pictures(CLI::App& profile, Job& job) {
   auto of_heat = add_common(*heat, true);
   heat->add_option("-m,--mapping", of_heat->mapping,
                    "sort the ranks by the NUMA nodes of this mapping (JSON or rankfile) and draw "
-                   "the nodes' boundaries");
+                   "the nodes' boundaries")
+      ->check(not_empty());
   heat->add_option("--scale", of_heat->scale, "log or linear (default: log)")
       ->check(CLI::IsMember({"log", "linear"}));
   add_machine_options(*heat, of_heat->machine);

@@ -115,9 +115,11 @@ void add_replay(CLI::App& app, Job& job) {
       ->required();
   command->add_option("-a,--algorithm", replay.algorithm,
                       "see 'ondeloc algorithms' (default: coordinated)");
-  command->add_option("-p,--previous,--start", options->start,
-                      "the mapping at the start, our JSON or a rankfile (default: rank i on the "
-                      "i-th slot)");
+  command
+      ->add_option("-p,--previous,--start", options->start,
+                   "the mapping at the start, our JSON or a rankfile (default: rank i on the "
+                   "i-th slot)")
+      ->check(not_empty());
   command
       ->add_option("--seconds", replay.seconds,
                    "length of one interval of the file in seconds (default: 0.5)")

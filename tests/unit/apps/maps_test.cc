@@ -257,6 +257,27 @@ TEST_CASE("evaluate takes what map made for silent ranks, whatever the matrix is
   CHECK(says(run_command(dir, with({"-m", mat, "-n", "1"})), "1 is below the 2 ranks"));
 }
 
+TEST_CASE("an option with nothing in it is not one that is left out") {
+  const TempDir dir;
+  const std::string matrix = ring(dir, 4), machine = "numa:2 core:2 pu:1";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"topology", "-t", ""},
+           {"map", "-t", machine, "-m", matrix, "-p", ""},
+           {"map", "-t", machine, "-m", matrix, "-o", ""},
+           {"compare", "-t", machine, "-m", matrix, "--previous="},
+           {"replay", "-t", machine, "-i", matrix, "--start", ""},
+           {"profile", "map", matrix, "-p", ""},
+           {"profile", "metrics", matrix, "-w", ""},
+           {"profile", "metrics", matrix, "--memory", ""},
+           {"profile", "export", matrix, "-o", ""},
+           {"profile", "heatmap", matrix, "-o", "p.svg", "-m", ""}}) {
+    CAPTURE(words.front(), words[words.size() - 2]);
+    const Ran ran = run_command(dir, words);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+  }
+}
+
 TEST_CASE("the command tells its version") {
   const TempDir dir;
   const Ran ran = run_command(dir, {"--version"});
