@@ -42,15 +42,6 @@ if(ondeloc_missing)
   message(FATAL_ERROR "ondeloc cannot be built: not found:${ondeloc_missing}")
 endif()
 
-# The plugin and what a site installs carry fmt in themselves; for the rest its headers alone would take half of the
-# compiler's time (mapcore/mapper/run.cc: 7.0 s with, 3.1 s with the library).
-add_library(ondeloc_fmt INTERFACE)
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  target_link_libraries(ondeloc_fmt INTERFACE fmt::fmt-header-only)
-else()
-  target_link_libraries(ondeloc_fmt INTERFACE fmt::fmt)
-endif()
-
 function(ondeloc_sanitize target)
   if(ONDELOC_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=${ONDELOC_SANITIZE} -fno-omit-frame-pointer
