@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output that is whole or not there: a temporary file in the same folder, then rename. What stood
-// under the name before stays until commit(); a link is followed, its target replaced. What is no
-// regular file (/dev/stdout, a pipe) is written as it is; "-" is standard output. Errors: one
-// sentence with the name.
+// Output that is whole or not there: a file without a name in the same folder (O_TMPFILE), so that
+// a writer that is killed leaves nothing, or one with a temporary name where the file system has no
+// such; then rename. What stood under the name before stays until commit(); a link is followed, its
+// target replaced. What is no regular file (/dev/stdout, a pipe) is written as it is; "-" is
+// standard output. Errors: one sentence with the name.
 // Ownership: owns the temporary file and removes it unless it was committed. Thread safety: a
 // value, one thread. Programs that write should ignore SIGXFSZ, so that `ulimit -f` is an error
 // like a full disk.
@@ -27,14 +28,20 @@ class NewFile {
   int fd() const { return fd_.get(); }
   UniqueFd duplicate() const;  // for who wants to own its descriptor
   Status write(std::string_view octets);
-  Status commit();  // fsync, close and rename; once
+  // Waits for the disk, so that a machine that fails afterwards has the new file or the old one, or
+  // does not: where the end of a step would wait.
+  enum class Sync { kYes, kNo };
+  Status commit(Sync sync = Sync::kYes);  // closes and renames; once
 
  private:
   NewFile(std::string name, std::string target)
       : name_(std::move(name)), target_(std::move(target)) {}
-  std::string name_;    // as the user said it
-  std::string target_;  // where links lead
-  std::string temporary_;
+  bool open_new();
+  bool take_place();
+  std::string name_;       // as the user said it
+  std::string target_;     // where links lead
+  bool is_new_ = false;    // to take the place of target_
+  std::string temporary_;  // where it has a name
   UniqueFd fd_;
 };
 

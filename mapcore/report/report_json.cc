@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <climits>
-
+#include "mapcore/base/new_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
 
@@ -145,86 +144,6 @@ Status write_all(int fd, std::string_view text) {
   return {};
 }
 
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == path.npos ? "" : path.substr(0, slash + 1);
-}
-
-// The kernel's rule for links (fs.protected_symlinks): in a folder like /tmp only one's own and
-// those of the folder's owner are followed. It asks for a file that is there; a link may come after
-// that.
-bool may_follow(const UniqueFd& link, const std::string& folder) {
-  struct stat self {
-  }, around{};
-  if (fstat(link.get(), &self) != 0 || stat(folder.empty() ? "." : folder.c_str(), &around) != 0)
-    return false;
-  const bool shared = (around.st_mode & S_ISVTX) != 0 && (around.st_mode & S_IWOTH) != 0;
-  return !shared || self.st_uid == geteuid() || self.st_uid == around.st_uid;
-}
-
-// Where links lead, also one to a file that is not there yet. Empty: there is one not to be
-// followed.
-std::string followed(std::string path) {
-  constexpr int kMostLinks = 40;  // as the kernel
-  for (int links = 0; links < kMostLinks; ++links) {
-    char to[PATH_MAX];
-    const UniqueFd link(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    const ssize_t size = link.valid() ? readlinkat(link.get(), "", to, sizeof(to)) : -1;
-    if (size <= 0) break;
-    if (!may_follow(link, folder_of(path))) return {};
-    const std::string name(to, static_cast<std::size_t>(size));
-    path = name.front() == '/' ? name : folder_of(path) + name;
-  }
-  return path;
-}
-
-// A file without a name until it is whole, where the file system has such (O_TMPFILE): a writer
-// that is killed leaves nothing behind, which base/new_file.h cannot promise. Else one with a
-// temporary name.
-class NewReport {
- public:
-  explicit NewReport(const std::string& path) : path_(path), name_(path + ".XXXXXX") {}
-  ~NewReport() {
-    if (named_) unlink(name_.c_str());
-  }
-  NewReport(const NewReport&) = delete;
-  NewReport& operator=(const NewReport&) = delete;
-
-  bool open() {
-    const std::string folder = folder_of(path_);
-    fd_.reset(
-        ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
-    return fd_.valid() || open_named();
-  }
-  int descriptor() const { return fd_.get(); }
-  // The file of that name, if there is one, is there until this one is.
-  bool take_place() {
-    if (!named_ && !give_name()) return false;
-    if (close(fd_.release()) != 0 || rename(name_.c_str(), path_.c_str()) != 0) return false;
-    named_ = false;
-    return true;
-  }
-
- private:
-  bool open_named() {
-    fd_.reset(mkostemp(name_.data(), O_CLOEXEC));
-    named_ = fd_.valid();
-    const mode_t mask = umask(0);
-    umask(mask);
-    return named_ && fchmod(fd_.get(), 0666 & ~mask) == 0;
-  }
-  bool give_name() {
-    const std::string link = fmt::format("/proc/self/fd/{}", fd_.get());
-    name_ = fmt::format("{}.{}", path_, getpid());
-    named_ = linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name_.c_str(), AT_SYMLINK_FOLLOW) == 0;
-    return named_;
-  }
-
-  std::string path_, name_;
-  UniqueFd fd_;
-  bool named_ = false;
-};
-
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
   if (S_ISFIFO(mode)) return "a pipe";
@@ -242,35 +161,22 @@ Status write_device(const std::string& path, const std::string& where, std::stri
   return {};
 }
 
-// `old`: what the new file takes the place of, if anything. Its permissions stay.
-Status replace(const std::string& path, const struct stat* old, const std::string& where,
-               std::string_view text) {
-  const std::string target = followed(path);
-  if (target.empty()) return Error(where + " is another user's link: name another file");
-  NewReport file(target);
-  if (!file.open()) return Error::from_errno(where);
-  if (old != nullptr) (void)fchmod(file.descriptor(), old->st_mode & 0777);
-  if (Status done = write_all(file.descriptor(), text); !done)
-    return std::move(done).error().within(where);
-  if (!file.take_place()) return Error::from_errno(where);
-  return {};
-}
-
 }  // namespace
 
 Status write_file(const std::string& path, std::string_view text) {
   const std::string where = fmt::format("file '{}'", shorten_path(path));
   struct stat info {};
-  if (stat(path.c_str(), &info) != 0) {
-    if (errno != ENOENT) return Error::from_errno(where);
-    return replace(path, nullptr, where, text);
+  if (stat(path.c_str(), &info) == 0) {
+    if (S_ISCHR(info.st_mode)) return write_device(path, where, text);
+    if (!S_ISREG(info.st_mode))
+      return Error(fmt::format("{} is {}: name a file instead", where, kind_of(info.st_mode)));
+    if (access(path.c_str(), W_OK) != 0)
+      return Error::from_errno(where + " is kept, name another one");
   }
-  if (S_ISCHR(info.st_mode)) return write_device(path, where, text);
-  if (!S_ISREG(info.st_mode))
-    return Error(fmt::format("{} is {}: name a file instead", where, kind_of(info.st_mode)));
-  if (access(path.c_str(), W_OK) != 0)
-    return Error::from_errno(where + " is kept, name another one");
-  return replace(path, &info, where, text);
+  auto file = NewFile::create(path);
+  if (!file) return std::move(file).error();
+  if (Status wrote = file->write(text); !wrote) return wrote;
+  return file->commit(NewFile::Sync::kNo);  // a step that ends does not wait for the disk
 }
 
 }  // namespace ondeloc

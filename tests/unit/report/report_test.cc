@@ -12,6 +12,7 @@
 
 #include "mapcore/report/report_json.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/temp_folder.h"
 
 using namespace ondeloc;
 
@@ -37,22 +38,6 @@ Report full_report() {
   report.off_node = {{0, -1, 5, 1}};
   report.intervals = {{}};
   return report;
-}
-
-struct Folder {
-  std::string path;
-  Folder() {
-    std::string name = std::filesystem::temp_directory_path() / "ondeloc-test-XXXXXX";
-    path = mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string operator/(const char* name) const { return path + "/" + name; }
-  auto files() const { return std::distance(std::filesystem::directory_iterator(path), {}); }
-};
-
-std::string text_of(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 mode_t mode_of(const std::string& path) {
