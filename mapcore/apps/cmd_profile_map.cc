@@ -14,7 +14,7 @@ struct ProfileMapOptions {
   SlotOptions slots;
   ClusterOptions clusters;
   OutputOptions output;
-  std::string algorithm = "deloc";
+  std::string algorithm = "coordinated";
   std::string previous;
 };
 
@@ -81,7 +81,7 @@ void add_profile_map(CLI::App& profile, Job& job) {
   add_slot_options(*command, options->slots);
   command->add_option("-a,--algorithm", options->algorithm,
                       "deloc takes the groups of concurrent pairs, all others the sum matrix; see "
-                      "'ondeloc algorithms' (default: deloc)");
+                      "'ondeloc algorithms' (default: coordinated)");
   command
       ->add_option("-p,--previous", options->previous,
                    "the present mapping, our JSON or a rankfile")

@@ -145,7 +145,7 @@ TEST_CASE("damage is told even where it leaves no message") {
   }
 }
 
-TEST_CASE("the map of a profile takes one group per cluster, not the sum") {
+TEST_CASE("the map of a profile is coordinated's; deloc takes one group per cluster, not the sum") {
   const TempDir dir;
   const std::string ft = import_npb(dir, "mg.A.32");
   const auto map = [&](const std::vector<std::string>& more) {
@@ -155,7 +155,9 @@ TEST_CASE("the map of a profile takes one group per cluster, not the sum") {
     REQUIRE(ran.status == 0);
     return nlohmann::json::parse(ran.out)["ranks"];
   };
-  CHECK(map({}) != map({"-k", "1"}));
+  CHECK(map({"-a", "deloc"}) != map({"-a", "deloc", "-k", "1"}));
+  CHECK(map({}) == map({"-a", "coordinated"}));
+  CHECK(map({}) != map({"-a", "deloc"}));
 }
 
 TEST_CASE("long work says how far it is") {
