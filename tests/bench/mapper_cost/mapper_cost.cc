@@ -2,10 +2,12 @@
 // bench_mapper_cost ONDELOC_MAPPER [INTERVALS]: what ondeloc-mapper itself costs, by number of
 // rows. The real program on a real segment whose rows are claimed and written by as many processes:
 // a ring (two peers), a stencil (up to six) and everybody with everybody, in a mapping that needs
-// no change, which is the usual interval. Two runs, of INTERVALS and 3 x INTERVALS (default 20) of
-// 500 ms: their difference is free of the start.
+// no change, which is the usual interval. Each is bound to a CPU of this machine, which is told to
+// be up to 8 NUMA nodes. Two runs, of INTERVALS and 3 x INTERVALS (default 20) of 500 ms: their
+// difference is free of the start.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -27,7 +29,7 @@ namespace {
 using namespace ondeloc;
 
 constexpr int kIntervalMs = 500;
-constexpr int kNodes = 8;
+constexpr int kMostNodes = 8;
 
 enum class Pattern { kRing, kStencil, kAll };
 
@@ -39,11 +41,19 @@ bool talk(Pattern pattern, int from, int to) {
   return apart == 1 || apart == 4 || apart == 16;
 }
 
+int nodes() { return std::min(kMostNodes, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); }
+int cores_of_node() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / nodes(); }
+int cpu_of(int rank, int ranks) { return rank * nodes() * cores_of_node() / ranks; }
+
 // One rank: claims its row and adds to it now and then, as the rank library does.
 [[noreturn]] void be_rank(int fd, const ondeloc_header& header, int self, Pattern pattern) {
   auto* base = static_cast<char*>(
       mmap(nullptr, header.segment_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
   if (base == MAP_FAILED) _exit(1);
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET(static_cast<std::size_t>(cpu_of(self, static_cast<int>(header.local_ranks))), &own);
+  if (sched_setaffinity(0, sizeof own, &own) != 0) _exit(1);
   auto* slot = reinterpret_cast<ondeloc_slot*>(base + header.slots_offset) + self;
   auto* row = reinterpret_cast<ondeloc_cell*>(base + header.rows_offset +
                                               static_cast<std::size_t>(self) * header.row_stride);
@@ -70,10 +80,9 @@ struct Step {
   pid_t mapper = -1;
 };
 
-[[noreturn]] void be_mapper(const char* program, int fd, int ranks) {
+[[noreturn]] void be_mapper(const char* program, int fd) {
   fcntl(fd, F_SETFD, 0);
-  const std::string topology =
-      fmt::format("numa:{} core:{} pu:1", kNodes, (ranks + kNodes - 1) / kNodes);
+  const std::string topology = fmt::format("numa:{} core:{} pu:1", nodes(), cores_of_node());
   const std::string number = fmt::format("{}", fd);
   const std::string options = fmt::format("online,interval={0}ms,max-interval={0}ms", kIntervalMs);
   execl(program, program, "--segment", number.c_str(), "--node", "bench", "--topology",
@@ -98,8 +107,9 @@ Result<Step> start(const char* mapper, int ranks, Pattern pattern) {
     const pid_t pid = fork();
     if (pid == 0) be_rank(step.segment.get(), view->header(), rank, pattern);
     step.ranks.push_back(pid);
-    std::vector<std::uint64_t> mask(static_cast<std::size_t>(rank) / 64 + 1);
-    mask.back() = 1ULL << (rank % 64);
+    const auto cpu = static_cast<std::size_t>(cpu_of(rank, ranks));
+    std::vector<std::uint64_t> mask(cpu / 64 + 1);
+    mask.back() = 1ULL << (cpu % 64);
     write_task_slot(step.segment.get(), {.local_rank = static_cast<std::uint32_t>(rank),
                                          .world_rank = static_cast<std::uint32_t>(rank),
                                          .pid = pid,
@@ -107,7 +117,7 @@ Result<Step> start(const char* mapper, int ranks, Pattern pattern) {
                                          .mask = mask});
   }
   step.mapper = fork();
-  if (step.mapper == 0) be_mapper(mapper, step.segment.get(), ranks);
+  if (step.mapper == 0) be_mapper(mapper, step.segment.get());
   return step;
 }
 
