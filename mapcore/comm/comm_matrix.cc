@@ -6,11 +6,15 @@
 #include <tuple>
 
 namespace ondeloc {
+namespace {
+
+bool in_order(const MatrixEntry& a, const MatrixEntry& b) {
+  return std::tie(a.src, a.dst) < std::tie(b.src, b.dst);
+}
+
+}  // namespace
 
 CommMatrix CommMatrix::from_entries(int ranks, std::vector<MatrixEntry> entries) {
-  const auto in_order = [](const MatrixEntry& a, const MatrixEntry& b) {
-    return std::tie(a.src, a.dst) < std::tie(b.src, b.dst);
-  };
   // The rows of a file are in order, and there may be millions of cells: neither sorted again nor
   // copied.
   if (!std::is_sorted(entries.begin(), entries.end(), in_order))
@@ -44,44 +48,46 @@ CommMatrix CommMatrix::with_ranks(int least) const {
   return matrix;
 }
 
+// What a rank sends is one run of the cells, what it receives comes in the order of the senders:
+// two rows that ascend are merged into one, and nothing is sorted.
 Traffic::Traffic(const CommMatrix& matrix) {
+  if (!std::is_sorted(matrix.entries.begin(), matrix.entries.end(), in_order)) {
+    *this = Traffic(CommMatrix::from_entries(matrix.ranks, matrix.entries));
+    return;
+  }
   const auto n = static_cast<std::size_t>(matrix.ranks);
-  // Both directions as a list, counted into buckets by row: linear in the non-zeros but for the row
-  // sorts.
-  begin_.assign(n + 1, 0);
-  for (const MatrixEntry& e : matrix.entries) {
-    if (e.bytes <= 0) continue;
-    ++begin_[static_cast<std::size_t>(e.src) + 1];
-    ++begin_[static_cast<std::size_t>(e.dst) + 1];
-  }
-  for (std::size_t i = 0; i < n; ++i) begin_[i + 1] += begin_[i];
-  edges_.resize(begin_[n]);
-  std::vector<std::size_t> fill(begin_.begin(), begin_.end() - 1);
-  for (const MatrixEntry& e : matrix.entries) {
-    if (e.bytes <= 0) continue;
-    edges_[fill[static_cast<std::size_t>(e.src)]++] = {e.dst, e.bytes};
-    edges_[fill[static_cast<std::size_t>(e.dst)]++] = {e.src, e.bytes};
-  }
+  std::vector<std::size_t> end(n + 1, 0);  // of what each receives
+  for (const MatrixEntry& cell : matrix.entries) ++end[static_cast<std::size_t>(cell.dst) + 1];
+  for (std::size_t i = 0; i < n; ++i) end[i + 1] += end[i];
+  std::vector<Edge> received(matrix.entries.size());
+  for (const MatrixEntry& cell : matrix.entries)
+    received[end[static_cast<std::size_t>(cell.dst)]++] = {cell.src, cell.bytes};
+  edges_.reserve(2 * matrix.entries.size());
+  begin_.reserve(n + 1);
   strength_.assign(n, 0);
-  std::size_t out = 0;
+  auto sent = matrix.entries.begin();
+  auto from = received.begin();
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t from = begin_[i], to = begin_[i + 1];
-    std::sort(edges_.begin() + static_cast<std::ptrdiff_t>(from),
-              edges_.begin() + static_cast<std::ptrdiff_t>(to),
-              [](const Edge& a, const Edge& b) { return a.peer < b.peer; });
-    begin_[i] = out;
-    for (std::size_t e = from; e < to; ++e) {
-      strength_[i] += edges_[e].bytes;
-      if (static_cast<std::size_t>(edges_[e].peer) > i) total_ += edges_[e].bytes;
-      if (out > begin_[i] && edges_[out - 1].peer == edges_[e].peer) {
-        edges_[out - 1].bytes += edges_[e].bytes;
-      } else {
-        edges_[out++] = edges_[e];
-      }
+    const auto to = received.begin() + static_cast<std::ptrdiff_t>(end[i]);
+    for (; sent != matrix.entries.end() && static_cast<std::size_t>(sent->src) == i; ++sent) {
+      for (; from != to && from->peer < sent->dst; ++from) add(i, *from);
+      add(i, {sent->dst, sent->bytes});
     }
+    for (; from != to; ++from) add(i, *from);
+    begin_.push_back(edges_.size());
   }
-  begin_[n] = out;
-  edges_.resize(out);
+}
+
+// To the row of `rank`, which is the last so far and ends with this peer or one before.
+void Traffic::add(std::size_t rank, const Edge& edge) {
+  if (edge.bytes <= 0) return;
+  strength_[rank] += edge.bytes;
+  if (static_cast<std::size_t>(edge.peer) > rank) total_ += edge.bytes;
+  if (edges_.size() > begin_.back() && edges_.back().peer == edge.peer) {
+    edges_.back().bytes += edge.bytes;
+  } else {
+    edges_.push_back(edge);
+  }
 }
 
 namespace {
@@ -99,12 +105,18 @@ double dot(const Traffic& a, const Traffic& b) {
   return sum;
 }
 
+double square(const Traffic& traffic) {
+  double sum = 0;
+  for (const Traffic::Edge& edge : traffic.all_edges()) sum += edge.bytes * edge.bytes;
+  return sum;
+}
+
 }  // namespace
 
 double cosine(const Traffic& a, const Traffic& b) {
   if (a.total() == 0 && b.total() == 0) return 1;
   if (a.total() == 0 || b.total() == 0) return 0;
-  return dot(a, b) / (std::sqrt(dot(a, a)) * std::sqrt(dot(b, b)));
+  return dot(a, b) / (std::sqrt(square(a)) * std::sqrt(square(b)));
 }
 
 }  // namespace ondeloc

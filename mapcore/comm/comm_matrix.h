@@ -56,6 +56,8 @@ class Traffic {
   std::size_t pairs() const { return edges_.size() / 2; }
 
  private:
+  void add(std::size_t rank, const Edge& edge);
+
   std::vector<std::size_t> begin_{0};
   std::vector<Edge> edges_;
   std::vector<double> strength_;

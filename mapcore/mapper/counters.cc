@@ -47,16 +47,19 @@ ondeloc_cell Counters::sum_of(int from) const {
 CounterDelta Counters::take_delta() {
   CounterDelta delta;
   delta.matrix.ranks = ranks_;
+  delta.matrix.entries.reserve(cells_);
   delta.off_node.resize(static_cast<std::size_t>(ranks_));
   auto grown = [](std::uint64_t now, std::uint64_t last) {
     return now > last ? static_cast<double>(now - last) : 0.0;
   };
   for (int i = 0; i < ranks_; ++i) {
     for (int j = 0; j <= ranks_; ++j) {
-      const ondeloc_cell &now = now_[index(i, j)], &last = last_[index(i, j)];
+      const ondeloc_cell& now = now_[index(i, j)];
+      ondeloc_cell& last = last_[index(i, j)];
       const double bytes = grown(now.bytes, last.bytes),
                    messages = grown(now.messages, last.messages);
       if (i == j || (bytes == 0 && messages == 0)) continue;
+      last = now;
       if (j == ranks_) {
         delta.off_node[static_cast<std::size_t>(i)] = bytes;
         delta.off_node_messages += messages;
@@ -66,7 +69,7 @@ CounterDelta Counters::take_delta() {
       }
     }
   }
-  last_ = now_;
+  cells_ = delta.matrix.entries.size();
   return delta;
 }
 
