@@ -234,9 +234,11 @@ def without_task_affinity():
 
 @scenario("3+1")
 def without_constrained_cores():
-    """The kernel does not hold the step: only the masks that task/affinity gave tell what is ours."""
+    """The kernel does not hold the step: only the masks that task/affinity gave tell what is ours. `scatter` would take a CPU of
+    the other node if it were allowed."""
     with slurm_with("task/cgroup,task/affinity", "no"):
-        watched = step("unconstrained", ["-n2"], [TALK], online=OPTIONS + ",decide=always", phases=[Phase("pair", steady(2, 10))])
+        watched = step("unconstrained", ["-n2"], [TALK], online=OPTIONS + ",algorithm=scatter,decide=always",
+                       phases=[Phase("pair", steady(2, 10))])
     first = {rank: mask for ranks in reversed(watched.series) for rank, mask in masks(ranks).items()}
     given = {cpu for mask in first.values() for cpu in mask}
     inside_cpuset(watched.series, given)
