@@ -141,7 +141,7 @@ SlotSet free_slots(const Place& place, const SlotOptions& options, int ranks) {
 
 // CPUs of a slot that is cut beside those of a present mapping: no rank may come off worse there.
 // One mask for all is cut up itself, and says nothing of what each needs.
-int width_of(const Placement& present, const SlotOptions& options) {
+int width_of(const RankCpus& present, const SlotOptions& options) {
   if (options.cpus_per_task > 0 || present.empty()) return std::max(1, options.cpus_per_task);
   int least = present.front().count();
   bool same = true;
@@ -262,7 +262,7 @@ namespace {
 Result<std::string> mapping_text(const std::string& format, const std::string& algorithm,
                                  const Place& place, const Layout& layout,
                                  const TimedMapping& result) {
-  Placement placement;
+  RankCpus placement;
   for (const Slot& slot : result.slots) placement.push_back(slot.pus);
   const MappingReport report{algorithm, result.cost, result.migrations, result.seconds};
   if (format == "rankfile") return to_rankfile(place.whole, place.usable, placement);

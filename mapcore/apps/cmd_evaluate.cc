@@ -24,7 +24,7 @@ struct Term {
   Loads loads;
 };
 
-Term evaluate_terms(const Place& place, const Placement& placement, const CommMatrix& matrix) {
+Term evaluate_terms(const Place& place, const RankCpus& placement, const CommMatrix& matrix) {
   SlotSet slots;
   Mapping mapping;
   for (const CpuSet& pus : placement) {

@@ -33,9 +33,9 @@ PairGroup pairs_of(const Traffic& traffic) {
 
 namespace {
 
-class Placement {
+class RoundRobin {
  public:
-  explicit Placement(const MapRequest& request)
+  explicit RoundRobin(const MapRequest& request)
       : request_(request),
         free_(request.machine.nodes.size()),
         mapping_(static_cast<std::size_t>(request.traffic.ranks()), SlotIndex(-1)) {
@@ -81,14 +81,14 @@ class Placement {
   std::size_t turn_ = 0;
 };
 
-void map_both(Placement& at, const TaskPair& pair) {
+void map_both(RoundRobin& at, const TaskPair& pair) {
   const std::size_t node = at.current(2);
   at.place(pair.a, node);
   at.place(pair.b, at.room(node) > 0 ? node : at.current(1));
   at.move_on(node);
 }
 
-void map_one(Placement& at, int rank, int partner, bool join) {
+void map_one(RoundRobin& at, int rank, int partner, bool join) {
   const std::size_t home = at.node_of(partner);
   if (join && at.room(home) > 0) return at.place(rank, home);
   const std::size_t node = at.current(1);
@@ -127,7 +127,7 @@ PairGroup sorted_pairs(PairGroup group) {
 Result<Mapping> map_deloc_groups(const MapRequest& request, std::span<const PairGroup> groups,
                                  std::string_view argument) {
   const bool join = argument == "join";
-  Placement at(request);
+  RoundRobin at(request);
   for (const std::size_t g : sorted_groups(groups)) {
     for (const TaskPair& pair : sorted_pairs(groups[g])) {
       const bool a = at.has(pair.a), b = at.has(pair.b);

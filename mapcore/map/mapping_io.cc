@@ -16,8 +16,8 @@ namespace ondeloc {
 
 using Json = nlohmann::ordered_json;
 
-Placement placement_of(const SlotSet& slots, const Mapping& mapping) {
-  Placement placement;
+RankCpus placement_of(const SlotSet& slots, const Mapping& mapping) {
+  RankCpus placement;
   for (const SlotIndex slot : mapping)
     placement.push_back(slots[static_cast<std::size_t>(slot.value)].pus);
   return placement;
@@ -33,7 +33,7 @@ std::optional<int> index_in(const Json& value, int limit) {
   return static_cast<int>(number);
 }
 
-Status add_rank(const Json& entry, Placement& placement) {
+Status add_rank(const Json& entry, RankCpus& placement) {
   if (!entry.is_object() || !entry.contains("rank") || !entry.contains("pus"))
     return Error(R"(an entry of "ranks" needs "rank" and "pus")");
   const auto rank = index_in(entry["rank"], kMaxMatrixRanks);
@@ -55,7 +55,7 @@ Status add_rank(const Json& entry, Placement& placement) {
 
 }  // namespace
 
-Result<Placement> parse_mapping_json(std::string_view text, std::string_view name) {
+Result<RankCpus> parse_mapping_json(std::string_view text, std::string_view name) {
   if (is_json_too_deep(text))
     return Error(fmt::format("mapping '{}': brackets nest deeper than {}, it is no mapping of ours",
                              name, kMaxJsonDepth));
@@ -63,7 +63,7 @@ Result<Placement> parse_mapping_json(std::string_view text, std::string_view nam
   if (document.is_discarded()) return Error(fmt::format("mapping '{}': not valid JSON", name));
   if (!document.is_object() || !document.contains("ranks") || !document["ranks"].is_array())
     return Error(fmt::format("mapping '{}': no list \"ranks\" in it", name));
-  Placement placement;
+  RankCpus placement;
   for (const Json& entry : document["ranks"]) {
     if (Status added = add_rank(entry, placement); !added)
       return std::move(added).error().within(fmt::format("mapping '{}'", name));
@@ -83,13 +83,13 @@ Status check_one_node(const Rankfile& file) {
   return {};
 }
 
-Result<Placement> resolve_rankfile(const std::string& text, const std::string& name,
-                                   const Machine& machine, const CpuSet& usable) {
+Result<RankCpus> resolve_rankfile(const std::string& text, const std::string& name,
+                                  const Machine& machine, const CpuSet& usable) {
   const auto file = parse_rankfile(text, name);
   if (!file) return file.error();
   if (Status one = check_one_node(*file); !one)
     return std::move(one).error().within(fmt::format("rankfile '{}'", name));
-  Placement placement;
+  RankCpus placement;
   for (const auto& [rank, entry] : file->entries) {
     if (rank.value >= kMaxMatrixRanks)
       return Error(fmt::format("rankfile '{}': line {}: rank {} is beyond the {} ranks of a matrix",
@@ -103,7 +103,7 @@ Result<Placement> resolve_rankfile(const std::string& text, const std::string& n
   return placement;
 }
 
-Status check_placement(const Placement& placement, const CpuSet& usable, int ranks) {
+Status check_placement(const RankCpus& placement, const CpuSet& usable, int ranks) {
   if (placement.size() > static_cast<std::size_t>(ranks)) {
     return Error(fmt::format("it places rank {}, there are {} ranks (0 to {})",
                              placement.size() - 1, ranks, ranks - 1));
@@ -122,8 +122,8 @@ Status check_placement(const Placement& placement, const CpuSet& usable, int ran
 
 }  // namespace
 
-Result<Placement> read_placement(const std::string& path, const Machine& machine,
-                                 const CpuSet& usable, int ranks, bool may_be_more) {
+Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
+                                const CpuSet& usable, int ranks, bool may_be_more) {
   const auto text = read_file(path, kMaxMappingBytes);
   if (!text) return text.error();
   const std::string name = name_of_input(path);
@@ -147,7 +147,7 @@ int numa_os(const Machine& machine, const CpuSet& pus) {
 
 }  // namespace
 
-std::string to_json(const Machine& machine, const Placement& placement,
+std::string to_json(const Machine& machine, const RankCpus& placement,
                     const MappingReport& report) {
   Json ranks = Json::array();
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
@@ -170,7 +170,7 @@ std::string to_json(const Machine& machine, const Placement& placement,
   return document.dump(2) + "\n";
 }
 
-std::string to_table(const Machine& machine, const Placement& placement,
+std::string to_table(const Machine& machine, const RankCpus& placement,
                      const MappingReport& report) {
   std::string text = fmt::format("rank  NUMA node  CPUs\n");
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
@@ -237,7 +237,7 @@ Result<std::string> core_list(const std::vector<Core>& cores, const CpuSet& usab
 }  // namespace
 
 Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
-                                const Placement& placement) {
+                                const RankCpus& placement) {
   const std::vector<Core> cores = cores_of(whole);
   std::string text;
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
@@ -261,7 +261,7 @@ std::string hex_mask(const CpuSet& pus) {
 
 }  // namespace
 
-std::string to_cpu_bind(const Placement& placement) {
+std::string to_cpu_bind(const RankCpus& placement) {
   const bool single = std::all_of(placement.begin(), placement.end(),
                                   [](const CpuSet& pus) { return pus.count() == 1; });
   std::string text = single ? "map_cpu:" : "mask_cpu:";

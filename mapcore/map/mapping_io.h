@@ -14,21 +14,21 @@
 namespace ondeloc {
 
 // placement[rank] = PUs by OS index; empty where a rankfile leaves the rank out.
-using Placement = std::vector<CpuSet>;
+using RankCpus = std::vector<CpuSet>;
 
-Placement placement_of(const SlotSet& slots, const Mapping& mapping);
+RankCpus placement_of(const SlotSet& slots, const Mapping& mapping);
 
 inline constexpr std::size_t kMaxMappingBytes = 64u << 20;
 
 // The JSON that to_json writes; only "ranks" is looked at. Errors: not JSON, a rank twice, missing
 // or out of range, no PU, a PU that is no number, brackets that nest deeper than kMaxJsonDepth.
-Result<Placement> parse_mapping_json(std::string_view text, std::string_view name);
+Result<RankCpus> parse_mapping_json(std::string_view text, std::string_view name);
 
 // A file of either kind, told apart by its first character ('{' = JSON), "-" for standard input.
 // Every rank of 0 .. ranks - 1 must have a place, on PUs in `usable`; more ranks only where
 // `may_be_more`, and then without a gap.
-Result<Placement> read_placement(const std::string& path, const Machine& machine,
-                                 const CpuSet& usable, int ranks, bool may_be_more = false);
+Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
+                                const CpuSet& usable, int ranks, bool may_be_more = false);
 
 // The kernel's number of a NUMA node for people, "none" for the PUs that belong to no node (-1).
 std::string numa_name(int os);
@@ -42,9 +42,8 @@ struct MappingReport {
 
 // {"algorithm","ranks":[{"rank","numa","pus"}],"cost":{...},"seconds"}; numa = OS index, -1 where
 // the PUs belong to no NUMA node.
-std::string to_json(const Machine& machine, const Placement& placement,
-                    const MappingReport& report);
-std::string to_table(const Machine& machine, const Placement& placement,
+std::string to_json(const Machine& machine, const RankCpus& placement, const MappingReport& report);
+std::string to_table(const Machine& machine, const RankCpus& placement,
                      const MappingReport& report);
 
 // "rank R=localhost slot=CORES", logical core numbers of the whole machine, as mpirun and
@@ -52,10 +51,10 @@ std::string to_table(const Machine& machine, const Placement& placement,
 // cores. Errors: a slot that is not whole cores (threads cannot be written in a rankfile), or a
 // list above the 63 characters that mpirun keeps.
 Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
-                                const Placement& placement);
+                                const RankCpus& placement);
 
 // "map_cpu:0,2" where every slot is one PU, else "mask_cpu:0x3,0xc": an argument of srun
 // --cpu-bind.
-std::string to_cpu_bind(const Placement& placement);
+std::string to_cpu_bind(const RankCpus& placement);
 
 }  // namespace ondeloc

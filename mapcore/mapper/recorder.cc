@@ -33,7 +33,7 @@ constexpr milliseconds kIdlePoll{20};
 // What a killed recorder loses: events that wait are handed to the kernel this often. A crash of
 // the node may lose what the kernel had not yet written, since fsync comes at the end only.
 constexpr auto kFlushEvery = std::chrono::seconds(1);
-constexpr auto kRefreshEvery = milliseconds(50);
+constexpr auto kReadSlotsEvery = milliseconds(50);
 
 std::int64_t clock_ns(clockid_t clock) {
   timespec now{};
@@ -137,7 +137,7 @@ class Recorder {
   void look_after_ranks() {
     const auto now = Clock::now();
     if (now < next_refresh_) return;
-    next_refresh_ = now + kRefreshEvery;
+    next_refresh_ = now + kReadSlotsEvery;
     ranks_.refresh(view_);
   }
 

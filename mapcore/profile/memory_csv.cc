@@ -11,7 +11,7 @@
 namespace ondeloc {
 namespace {
 
-constexpr std::size_t kMaxOctets = std::size_t{1} << 29;
+constexpr std::size_t kMaxCsv = std::size_t{1} << 29;
 
 std::optional<RankMemory> parse_line(std::string_view line, int ranks) {
   const auto parts = split(line, ',');
@@ -51,7 +51,7 @@ Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const st
 }
 
 Result<std::vector<RankMemory>> read_memory_csv(const std::string& path, int ranks) {
-  const auto text = read_file(path, kMaxOctets);
+  const auto text = read_file(path, kMaxCsv);
   if (!text) return Error(text.error()).within("memory");
   return parse_memory_csv(*text, name_of_input(path), ranks);
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxOctets = std::size_t{1} << 30;
+constexpr std::size_t kMaxReport = std::size_t{1} << 30;
 constexpr std::int64_t kMaxRank = (1 << 24) - 1;
 
 const Json* find(const Json& object, const char* key) {
@@ -105,7 +105,7 @@ Result<ReportInput> parse_report(std::string_view text, const std::string& name)
 Result<ReportInput> read_report(const std::string& path) {
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) return Error::from_errno(fmt::format("report '{}' cannot be read", path));
-  if (static_cast<std::size_t>(in.tellg()) > kMaxOctets)
+  if (static_cast<std::size_t>(in.tellg()) > kMaxReport)
     return Error(fmt::format("report '{}' is too large", path));
   in.seekg(0);
   const std::string text{std::istreambuf_iterator<char>(in), {}};

@@ -116,18 +116,18 @@ void bound_swaps(const State& state, const SwapTerms& terms, int vertex, int to,
 namespace {
 
 constexpr int kLanes = 4;
-constexpr float kInfinite = std::numeric_limits<float>::infinity();
-constexpr float kFloat = 3e-7F;  // relative error of a difference of two rounded numbers
+constexpr float kNoChange = std::numeric_limits<float>::infinity();
+constexpr float kDifferenceError = 3e-7F;  // relative error of a difference of two rounded numbers
 
 // Four minima side by side, so that no addition has to wait for the one before it.
 struct Lanes {
-  float any[kLanes] = {kInfinite, kInfinite, kInfinite, kInfinite};
-  float light[kLanes] = {kInfinite, kInfinite, kInfinite, kInfinite};
+  float any[kLanes] = {kNoChange, kNoChange, kNoChange, kNoChange};
+  float light[kLanes] = {kNoChange, kNoChange, kNoChange, kNoChange};
   void add(int lane, float own, float other, bool is_light) {
-    const float change = (own - other) - kFloat * (own + other);
+    const float change = (own - other) - kDifferenceError * (own + other);
     any[lane] = change < any[lane] ? change : any[lane];
     // NOLINTNEXTLINE(bugprone-narrowing-conversions): infinity is a float
-    const float counted = is_light ? change : kInfinite;
+    const float counted = is_light ? change : kNoChange;
     light[lane] = counted < light[lane] ? counted : light[lane];
   }
 };

@@ -14,7 +14,7 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int kAskedAgain = 32;  // vertices up to which all are asked until none finds anything
 
-std::size_t size_of_arrays(std::size_t vertices, std::size_t nodes, std::size_t places) {
+std::size_t distance_octets(std::size_t vertices, std::size_t nodes, std::size_t places) {
   return (vertices * (nodes + 1) + nodes * nodes) * sizeof(double) +
          (places + vertices + nodes) * sizeof(int) + 2 * nodes * sizeof(std::size_t) + vertices +
          256;
@@ -29,7 +29,7 @@ DistanceRefiner::DistanceRefiner(std::span<const int> capacity, std::span<const 
       nodes_(static_cast<int>(capacity.size())),
       uniform_(is_uniform(distance, capacity.size())),
       apart_(distance.size() > 1 ? distance[1] : 0),
-      memory_(size_of_arrays(
+      memory_(distance_octets(
           static_cast<std::size_t>(vertices), capacity.size(),
           static_cast<std::size_t>(std::accumulate(capacity.begin(), capacity.end(), 0)))) {
   const auto n = static_cast<std::size_t>(vertices);

@@ -8,7 +8,7 @@
 namespace ondeloc::coordinated {
 namespace {
 
-constexpr double kHeavy = 4;  // of the median
+constexpr double kTimesMedian = 4;  // of the median
 
 }  // namespace
 
@@ -17,7 +17,7 @@ double heavy_strength(std::span<const double> strength) {
   std::vector<double> sorted(strength.begin(), strength.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
-  return kHeavy * *middle;
+  return kTimesMedian * *middle;
 }
 
 std::vector<Row> rows_of(const Graph& graph) {

@@ -9,7 +9,7 @@
 namespace ondeloc::coordinated {
 namespace {
 
-constexpr LeastChange kUnknown{std::numeric_limits<double>::quiet_NaN(), 0};
+constexpr LeastChange kNotKnown{std::numeric_limits<double>::quiet_NaN(), 0};
 constexpr double kNearly = 0.97;
 
 }  // namespace
@@ -20,7 +20,7 @@ const SwapTerms& Refiner::terms_of(int from, int to) {
   return terms;
 }
 
-void Refiner::forget_all() { std::fill(least_back_.begin(), least_back_.end(), kUnknown); }
+void Refiner::forget_all() { std::fill(least_back_.begin(), least_back_.end(), kNotKnown); }
 
 // After a vertex went from a to b or back: what anyone gains by leaving or reaching a and b.
 void Refiner::forget(int a, int b) {
@@ -28,7 +28,7 @@ void Refiner::forget(int a, int b) {
   const int n = state_.nodes();
   for (int k = 0; k < n; ++k) {
     for (const std::size_t at : {pair(k, a), pair(k, b), pair(a, k), pair(b, k)})
-      least_back_[at] = kUnknown;
+      least_back_[at] = kNotKnown;
   }
 }
 

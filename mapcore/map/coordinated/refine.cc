@@ -21,7 +21,7 @@ int below(std::uint64_t& state, int n) {
   return static_cast<int>((next_random(state) >> 33) % static_cast<std::uint64_t>(n));
 }
 
-std::size_t size_of_arrays(std::size_t vertices, std::size_t nodes, std::size_t places) {
+std::size_t refiner_octets(std::size_t vertices, std::size_t nodes, std::size_t places) {
   return vertices * (2 * sizeof(double) + sizeof(int) + 1) + places * sizeof(float) +
          nodes * nodes * (sizeof(SwapTerms) + sizeof(LeastChange)) + nodes * sizeof(int) + 256;
 }
@@ -30,7 +30,7 @@ std::size_t size_of_arrays(std::size_t vertices, std::size_t nodes, std::size_t 
 
 Refiner::Refiner(State& state)
     : state_(state),
-      memory_(size_of_arrays(static_cast<std::size_t>(state.vertices()),
+      memory_(refiner_octets(static_cast<std::size_t>(state.vertices()),
                              static_cast<std::size_t>(state.nodes()), state.places())),
       selective_(state.vertices() > kExhaustive) {
   const auto n = static_cast<std::size_t>(state.vertices());

@@ -26,18 +26,18 @@ bool are_alike(const Target& target, int k, int l) {
 // Rows to columns with the least sum, n x n row-major, O(n^3); the shortest augmenting path form
 // (R. Jonker and A. Volgenant, Computing 38, 1987). Returns the row of each column.
 std::vector<int> assign_least(const std::vector<int>& cost, int n) {
-  constexpr int kInfinite = std::numeric_limits<int>::max() / 2;
+  constexpr int kUnreachable = std::numeric_limits<int>::max() / 2;
   const auto size = static_cast<std::size_t>(n) + 1;
   std::vector<int> row_price(size), column_price(size), row_of(size), way(size);
   for (int row = 1; row <= n; ++row) {
     row_of[0] = row;
     std::size_t column = 0;
-    std::vector<int> least(size, kInfinite);
+    std::vector<int> least(size, kUnreachable);
     std::vector<char> used(size);
     do {
       used[column] = 1;
       const auto current = static_cast<std::size_t>(row_of[column]);
-      int delta = kInfinite;
+      int delta = kUnreachable;
       std::size_t next = 0;
       for (std::size_t j = 1; j < size; ++j) {
         if (used[j] != 0) continue;

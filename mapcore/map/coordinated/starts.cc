@@ -11,7 +11,7 @@
 namespace ondeloc::coordinated {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kFull = std::numeric_limits<double>::infinity();
 
 // The node of every slot, slots in the order of nodes.
 Part nodes_of_slots(const Target& target) {
@@ -97,7 +97,7 @@ Part balance_start(const Graph& graph, const Target& target) {
   });
   std::vector<int> room = target.capacity;
   std::vector<double> load(room.size()), level(room.size());  // infinite once a node is full
-  for (std::size_t k = 0; k < room.size(); ++k) level[k] = room[k] > 0 ? 0 : kInfinite;
+  for (std::size_t k = 0; k < room.size(); ++k) level[k] = room[k] > 0 ? 0 : kFull;
   Part part(n);
   for (const Rank& next : order) {
     std::size_t best = 0;
@@ -108,7 +108,7 @@ Part balance_start(const Graph& graph, const Target& target) {
     }
     part[static_cast<std::size_t>(next.rank)] = static_cast<int>(best);
     load[best] += next.strength;
-    level[best] = --room[best] > 0 ? load[best] * target.per_byte[best] : kInfinite;
+    level[best] = --room[best] > 0 ? load[best] * target.per_byte[best] : kFull;
   }
   return part;
 }

@@ -9,7 +9,7 @@ namespace ondeloc::coordinated {
 namespace {
 
 // What the arrays of a state take, and something for alignment.
-std::size_t size_of_arrays(std::size_t vertices, std::size_t nodes, std::size_t places) {
+std::size_t state_octets(std::size_t vertices, std::size_t nodes, std::size_t places) {
   const std::size_t ints = vertices + places + nodes, sizes = vertices + 2 * nodes;
   const std::size_t floats = places * (nodes + 1), doubles = nodes * (1 + nodes + vertices);
   return ints * sizeof(int) + sizes * sizeof(std::size_t) + floats * sizeof(float) +
@@ -27,8 +27,8 @@ State::State(const Graph& graph, const Target& target)
     : graph_(graph),
       target_(target),
       nodes_(target.nodes),
-      memory_(size_of_arrays(static_cast<std::size_t>(graph.vertices),
-                             static_cast<std::size_t>(target.nodes), places_of(target))) {
+      memory_(state_octets(static_cast<std::size_t>(graph.vertices),
+                           static_cast<std::size_t>(target.nodes), places_of(target))) {
   const auto n = static_cast<std::size_t>(graph.vertices), k = static_cast<std::size_t>(nodes_);
   part_.resize(n);
   place_.resize(n);

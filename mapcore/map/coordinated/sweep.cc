@@ -12,9 +12,9 @@ namespace ondeloc::coordinated {
 namespace {
 
 constexpr int kFar = std::numeric_limits<int>::max();
-constexpr std::size_t kDense = 12;  // edges of a rank, on average: more is no chain or grid
-constexpr int kLeast = 5;           // ranks of a node, on average: merging finds boxes of fewer
-constexpr double kLight = 0.125;    // of the heaviest edge of either rank: edges that give no shape
+constexpr std::size_t kChainEdges = 12;  // edges of a rank, on average: more is no chain or grid
+constexpr int kLeast = 5;         // ranks of a node, on average: merging finds boxes of fewer
+constexpr double kLight = 0.125;  // of the heaviest edge of either rank: edges that give no shape
 constexpr std::size_t kPivots = 4;
 constexpr std::size_t kMany = 256;  // ranks
 // Orders tried, of many ranks the first only: by the distance to one pivot less that to the other.
@@ -243,7 +243,7 @@ Part sweep_start(const Graph& graph, std::span<const Row> rows, const Target& ta
                  double limit) {
   const auto n = static_cast<std::size_t>(graph.vertices);
   if (graph.vertices < kLeast * target.usable) return {};
-  if (target.usable < 2 || graph.edges.empty() || graph.edges.size() > kDense * n) return {};
+  if (target.usable < 2 || graph.edges.empty() || graph.edges.size() > kChainEdges * n) return {};
   if (*std::max_element(graph.strength.begin(), graph.strength.end()) > graph.heavy) return {};
   return Bisection(graph, rows, target, limit).run();
 }

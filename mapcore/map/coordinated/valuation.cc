@@ -111,7 +111,7 @@ double least_cost(std::span<const Row> rows, const Target& target) {
 
 std::array<double, kAtOnce> least_costs(const Graph& graph, const Target& target,
                                         const std::array<Part, kAtOnce>& parts) {
-  constexpr double kFloat = 6e-8;  // relative error of one addition
+  constexpr double kAdditionError = 6e-8;  // relative error of one addition
   const std::vector<Places> places = side_by_side(parts);
   const Sums none = {};
   Sums remote = none;
@@ -121,7 +121,7 @@ std::array<double, kAtOnce> least_costs(const Graph& graph, const Target& target
     const Sums bytes = none + static_cast<float>(edge.bytes * target.unit);
     remote += here != there ? bytes : none;
   });
-  const double exact = 1 - kFloat * static_cast<double>(graph.edges.size());
+  const double exact = 1 - kAdditionError * static_cast<double>(graph.edges.size());
   const double penalty = least_penalty(target) / target.unit * exact;
   std::array<double, kAtOnce> costs{};
   for (std::size_t p = 0; p < kAtOnce; ++p)

@@ -3,6 +3,7 @@
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
+namespace basics_test {
 using namespace ondeloc;
 
 namespace {
@@ -78,3 +79,5 @@ TEST_CASE("cost terms of a hand-computed case") {
   CHECK(together.locality == 0);
   CHECK(together.peak_load == Approx(200.0 / 190));
 }
+
+}  // namespace basics_test

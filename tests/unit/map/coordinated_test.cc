@@ -14,6 +14,7 @@
 #include "tests/unit/catch.h"
 #include "tests/unit/map/case.h"
 
+namespace coordinated_test {
 using namespace ondeloc;
 using namespace ondeloc::coordinated;
 
@@ -328,3 +329,5 @@ TEST_CASE("odd inputs") {
   CHECK(Case("numa:2 core:2 pu:1", CommMatrix::from_entries(4, {{1, 2, 1e-300, 1}})).map().size() ==
         4);
 }
+
+}  // namespace coordinated_test

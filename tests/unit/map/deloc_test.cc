@@ -4,6 +4,7 @@
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
+namespace deloc_test {
 using namespace ondeloc;
 
 namespace {
@@ -82,3 +83,5 @@ TEST_CASE("deloc places ranks that talk to nobody, and every rank once, on any s
           static_cast<std::size_t>(ranks));
   }
 }
+
+}  // namespace deloc_test

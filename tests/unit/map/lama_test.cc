@@ -12,6 +12,7 @@
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
+namespace lama_test {
 using namespace ondeloc;
 
 namespace {
@@ -187,3 +188,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace lama_test

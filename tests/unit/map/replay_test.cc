@@ -14,6 +14,7 @@
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
+namespace replay_test {
 using namespace ondeloc;
 
 namespace {
@@ -248,3 +249,5 @@ TEST_CASE("a phase after one that lasted a single look is fleeting until it is s
   clock.advance(a, 1);
   CHECK(!clock.is_fleeting());
 }
+
+}  // namespace replay_test

@@ -15,6 +15,7 @@
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
+namespace shapes_test {
 using namespace ondeloc;
 
 namespace {
@@ -191,3 +192,5 @@ TEST_CASE("recorded programs on recorded machines cost what they did, coordinate
     if (algorithm != "coordinated" && algorithm != "locality") CHECK(now >= cost * 0.999);
   }
 }
+
+}  // namespace shapes_test

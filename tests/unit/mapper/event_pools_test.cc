@@ -15,15 +15,15 @@ using namespace ondeloc;
 namespace {
 
 // The memory of a channel, zeroed as the segment's is.
-class Memory {
+class PoolMemory {
  public:
-  Memory(std::uint32_t ranks, std::uint32_t cells)
+  PoolMemory(std::uint32_t ranks, std::uint32_t cells)
       : size_(ondeloc_channel_size(ranks, cells)),
         base_(static_cast<char*>(
             mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory() { munmap(base_, size_); }
+  PoolMemory(const PoolMemory&) = delete;
+  PoolMemory& operator=(const PoolMemory&) = delete;
+  ~PoolMemory() { munmap(base_, size_); }
   char* base() const { return base_; }
 
  private:
@@ -47,7 +47,7 @@ EventPools::Take keep(std::vector<Seen>& out) {
 }  // namespace
 
 TEST_CASE("events come out as they went in, whole cells first, then what is unfinished") {
-  const Memory memory(2, 4);
+  const PoolMemory memory(2, 4);
   ChannelWriter writer;
   writer.start(memory.base(), 2, 4, 1);
   EventPools pools(memory.base(), 2, 4);
@@ -70,7 +70,7 @@ TEST_CASE("events come out as they went in, whole cells first, then what is unfi
 }
 
 TEST_CASE("a cell read in part gives the rest once it is queued") {
-  const Memory memory(1, 2);
+  const PoolMemory memory(1, 2);
   ChannelWriter writer;
   writer.start(memory.base(), 1, 2, 0);
   EventPools pools(memory.base(), 1, 2);
@@ -89,7 +89,7 @@ TEST_CASE("a cell read in part gives the rest once it is queued") {
 }
 
 TEST_CASE("a rank that talks seldom closes its cell before the clock overflows") {
-  const Memory memory(1, 2);
+  const PoolMemory memory(1, 2);
   ChannelWriter writer;
   writer.start(memory.base(), 1, 2, 0);
   EventPools pools(memory.base(), 1, 2);
@@ -104,7 +104,7 @@ TEST_CASE("a rank that talks seldom closes its cell before the clock overflows")
 }
 
 TEST_CASE("nobody drains: the rank goes on, drops are counted, and it recovers") {
-  const Memory memory(1, 4);
+  const PoolMemory memory(1, 4);
   ChannelWriter writer;
   writer.start(memory.base(), 1, 4, 0);
   EventPools pools(memory.base(), 1, 4);
@@ -120,7 +120,7 @@ TEST_CASE("nobody drains: the rank goes on, drops are counted, and it recovers")
 }
 
 TEST_CASE("nonsense in the channel is not followed") {
-  const Memory memory(1, 4);
+  const PoolMemory memory(1, 4);
   ChannelWriter writer;
   writer.start(memory.base(), 1, 4, 0);
   EventPools pools(memory.base(), 1, 4);
@@ -141,7 +141,7 @@ TEST_CASE("nonsense in the channel is not followed") {
 TEST_CASE("ranks write while the recorder reads: what is not dropped arrives once, in order") {
   constexpr std::uint32_t kRanks = 3;
   constexpr std::uint64_t kEvents = 200'000;
-  const Memory memory(kRanks, 8);
+  const PoolMemory memory(kRanks, 8);
   std::atomic<std::uint32_t> running{kRanks};
   std::vector<std::thread> ranks;
   for (std::uint32_t r = 0; r < kRanks; ++r) {
@@ -179,7 +179,7 @@ TEST_CASE("ranks write while the recorder reads: what is not dropped arrives onc
 }
 
 TEST_CASE("a message that gets no turn is counted at once, also when it is the last") {
-  const Memory memory(1, 4);
+  const PoolMemory memory(1, 4);
   ChannelWriter writer;
   writer.start(memory.base(), 1, 4, 0);
   const EventPools pools(memory.base(), 1, 4);
@@ -193,7 +193,7 @@ TEST_CASE("a message that gets no turn is counted at once, also when it is the l
 
 TEST_CASE("several threads of one rank: nothing is counted twice or lost without a count") {
   constexpr std::uint64_t kEvents = 50'000;
-  const Memory memory(1, 64);
+  const PoolMemory memory(1, 64);
   ChannelWriter writer;
   writer.start(memory.base(), 1, 64, 0);
   std::atomic<int> running{2};

@@ -28,6 +28,7 @@
 #include "tests/unit/catch.h"
 #include "tests/unit/mapper/forbid_call.h"
 
+namespace run_test {
 using namespace ondeloc;
 
 namespace {
@@ -495,3 +496,5 @@ TEST_CASE("a bad segment or topology is one line") {
   config.topology = "nonsense";
   CHECK(run_mapper(config)[0].find("topology 'nonsense'") != std::string::npos);
 }
+
+}  // namespace run_test
