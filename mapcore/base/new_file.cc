@@ -123,13 +123,7 @@ NewFile::~NewFile() {
 UniqueFd NewFile::duplicate() const { return UniqueFd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0)); }
 
 Status NewFile::write(std::string_view octets) {
-  while (!octets.empty()) {
-    const ssize_t wrote = ::write(fd_.get(), octets.data(), octets.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return cannot_write(name_);
-    octets.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return {};
+  return write_to(fd_.get(), octets, failed(name_));
 }
 
 // The file of that name, if there is one, is there until this one is.
@@ -172,6 +166,16 @@ bool would_replace(const std::string& input, const std::string& output) {
   struct stat one {};
   const int found = input == "-" ? ::fstat(STDIN_FILENO, &one) : ::stat(input.c_str(), &one);
   return found == 0 && output != "-" && S_ISREG(one.st_mode) && is_file(one, output);
+}
+
+Status write_to(int fd, std::string_view octets, std::string_view what) {
+  while (!octets.empty()) {
+    const ssize_t wrote = ::write(fd, octets.data(), octets.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return Error::from_errno(what);
+    octets.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return {};
 }
 
 Status sync_fd(int fd, std::string_view what) {

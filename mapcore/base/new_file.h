@@ -54,6 +54,9 @@ bool same_file(const std::string& a, const std::string& b);
 // standard output to is its affair.
 bool would_replace(const std::string& input, const std::string& output);
 
+// Goes on where a write was short; `what` failed, where one did.
+Status write_to(int fd, std::string_view octets, std::string_view what);
+
 // fsync where the file system knows it: the first that hears of a quota is often this.
 Status sync_fd(int fd, std::string_view what);
 

@@ -134,16 +134,6 @@ std::string expand_pattern(std::string_view pattern, std::uint32_t job, std::uin
 
 namespace {
 
-Status write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t done = write(fd, text.data(), text.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return Error::from_errno("write");
-    text.remove_prefix(static_cast<std::size_t>(done));
-  }
-  return {};
-}
-
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
   if (S_ISFIFO(mode)) return "a pipe";
@@ -157,8 +147,7 @@ Status write_device(const std::string& path, const std::string& where, std::stri
   struct stat info {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0) return Error::from_errno(where);
   if (!S_ISCHR(info.st_mode)) return Error(where + " was replaced meanwhile: write it again");
-  if (Status done = write_all(fd.get(), text); !done) return std::move(done).error().within(where);
-  return {};
+  return write_to(fd.get(), text, where);
 }
 
 }  // namespace

@@ -9,11 +9,18 @@
 #include <fstream>
 
 #include "tests/unit/catch.h"
-#include "tests/unit/temp_folder.h"
+#include "tests/unit/temp_dir.h"
 
 using namespace ondeloc;
 
 namespace {
+
+NewFile written(const std::string& path) {
+  auto file = NewFile::create(path);
+  REQUIRE(file.ok());
+  REQUIRE(file->write("new").ok());
+  return *std::move(file);
+}
 
 bool has_nameless_files(const std::string& folder) {
   return UniqueFd(::open(folder.c_str(), O_TMPFILE | O_WRONLY, 0600)).valid();
@@ -22,34 +29,28 @@ bool has_nameless_files(const std::string& folder) {
 }  // namespace
 
 TEST_CASE("what is being written has no name: a writer that is killed leaves nothing") {
-  const Folder folder;
-  std::ofstream(folder / "f") << "old";
-  auto file = NewFile::create(folder / "f");
-  REQUIRE(file.ok());
-  REQUIRE(file->write("new").ok());
-  if (has_nameless_files(folder.path)) CHECK(folder.files() == 1);
-  CHECK(text_of(folder / "f") == "old");
-  REQUIRE(file->commit().ok());
-  CHECK(text_of(folder / "f") == "new");
-  CHECK(folder.files() == 1);
+  const TempDir dir;
+  std::ofstream(dir.file("f")) << "old";
+  auto file = written(dir.file("f"));
+  if (has_nameless_files(dir.path())) CHECK(dir.files() == 1);
+  CHECK(read_text(dir.file("f")) == "old");
+  REQUIRE(file.commit().ok());
+  CHECK(read_text(dir.file("f")) == "new");
+  CHECK(dir.files() == 1);
 }
 
 TEST_CASE("what is not committed leaves what was there") {
-  const Folder folder;
-  std::ofstream(folder / "f") << "old";
-  {
-    auto file = NewFile::create(folder / "f");
-    REQUIRE(file.ok());
-    REQUIRE(file->write("new").ok());
-  }
-  CHECK(text_of(folder / "f") == "old");
-  CHECK(folder.files() == 1);
+  const TempDir dir;
+  std::ofstream(dir.file("f")) << "old";
+  { const auto file = written(dir.file("f")); }
+  CHECK(read_text(dir.file("f")) == "old");
+  CHECK(dir.files() == 1);
 }
 
 TEST_CASE("a folder that is not there is said") {
-  const Folder folder;
-  const auto file = NewFile::create(folder / "none/f");
+  const TempDir dir;
+  const auto file = NewFile::create(dir.file("none/f"));
   REQUIRE(!file.ok());
   CHECK(file.error().message() ==
-        "'" + (folder / "none/f") + "' cannot be written: No such file or directory");
+        "'" + dir.file("none/f") + "' cannot be written: No such file or directory");
 }

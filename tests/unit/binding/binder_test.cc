@@ -13,6 +13,7 @@
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/proc.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/temp_dir.h"
 
 using namespace ondeloc;
 
@@ -23,21 +24,14 @@ CpuSet cpus(const char* list) { return *CpuSet::parse_list(list); }
 // A made-up /proc and /sys, gone at the end of the test.
 class FakeRoot {
  public:
-  FakeRoot() {
-    std::string name = std::filesystem::temp_directory_path() / "ondeloc-test-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~FakeRoot() { std::filesystem::remove_all(path_); }
-  FakeRoot(const FakeRoot&) = delete;
-  FakeRoot& operator=(const FakeRoot&) = delete;
   void file(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path_ + path).parent_path());
-    std::ofstream(path_ + path) << text;
+    std::filesystem::create_directories(std::filesystem::path(dir_.path() + path).parent_path());
+    write_text(dir_.path() + path, text);
   }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return dir_.path(); }
 
  private:
-  std::string path_;
+  TempDir dir_;
 };
 
 }  // namespace

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of a test in a directory of its own, and small profiles.
+// Small profiles in a test's own directory.
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -15,32 +9,9 @@
 #include "mapcore/profile/reader.h"
 #include "mapcore/profile/writer.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/temp_dir.h"
 
 namespace ondeloc {
-
-class TempDir {
- public:
-  TempDir() {
-    char name[] = "/tmp/ondeloc-test-XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  ~TempDir() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-inline std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-inline void write_text(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
 
 inline profile_format::FileHeader small_header(std::uint32_t ranks) {
   profile_format::FileHeader header;

@@ -12,7 +12,7 @@
 
 #include "mapcore/report/report_json.h"
 #include "tests/unit/catch.h"
-#include "tests/unit/temp_folder.h"
+#include "tests/unit/temp_dir.h"
 
 using namespace ondeloc;
 
@@ -88,28 +88,28 @@ TEST_CASE("file name patterns") {
 }
 
 TEST_CASE("a file appears whole or not at all") {
-  const Folder folder;
-  CHECK(write_file(folder / "r.json", "text").ok());
-  CHECK(text_of(folder / "r.json") == "text");
-  CHECK(refuses(folder / "none/r.json", "No such file"));
-  CHECK(folder.files() == 1);
+  const TempDir dir;
+  CHECK(write_file(dir.file("r.json"), "text").ok());
+  CHECK(read_text(dir.file("r.json")) == "text");
+  CHECK(refuses(dir.file("none/r.json"), "No such file"));
+  CHECK(dir.files() == 1);
 }
 
 TEST_CASE("a link leads to the file that is written, and stays a link") {
-  const Folder folder;
-  REQUIRE(mkdir((folder / "there").c_str(), 0777) == 0);
-  REQUIRE(symlink("there/second", (folder / "first").c_str()) == 0);
-  REQUIRE(symlink("r.json", (folder / "there/second").c_str()) == 0);
+  const TempDir dir;
+  REQUIRE(mkdir((dir.file("there")).c_str(), 0777) == 0);
+  REQUIRE(symlink("there/second", (dir.file("first")).c_str()) == 0);
+  REQUIRE(symlink("r.json", (dir.file("there/second")).c_str()) == 0);
   for (const char* text : {"new", "again"}) {
-    CHECK(write_file(folder / "first", text).ok());
-    CHECK(text_of(folder / "there/r.json") == text);
+    CHECK(write_file(dir.file("first"), text).ok());
+    CHECK(read_text(dir.file("there/r.json")) == text);
   }
-  CHECK(S_ISLNK(mode_of(folder / "first")));
-  CHECK(S_ISLNK(mode_of(folder / "there/second")));
-  REQUIRE(symlink("loop", (folder / "loop").c_str()) == 0);
-  CHECK(refuses(folder / "loop", "symbolic links"));
-  CHECK(S_ISLNK(mode_of(folder / "loop")));
-  CHECK(folder.files() == 3);
+  CHECK(S_ISLNK(mode_of(dir.file("first"))));
+  CHECK(S_ISLNK(mode_of(dir.file("there/second"))));
+  REQUIRE(symlink("loop", (dir.file("loop")).c_str()) == 0);
+  CHECK(refuses(dir.file("loop"), "symbolic links"));
+  CHECK(S_ISLNK(mode_of(dir.file("loop"))));
+  CHECK(dir.files() == 3);
 }
 
 TEST_CASE("a link that another user has put into a folder like /tmp is not followed") {
@@ -117,10 +117,9 @@ TEST_CASE("a link that another user has put into a folder like /tmp is not follo
     WARN("needs root: links of two users");
     return;
   }
-  std::string folder = std::filesystem::temp_directory_path() / "ondeloc-test-XXXXXX";
-  REQUIRE(mkdtemp(folder.data()) != nullptr);
-  REQUIRE(chmod(folder.c_str(), 01777) == 0);
-  const std::string link = folder + "/link", own = folder + "/own", target = folder + "/target";
+  const TempDir dir;
+  REQUIRE(chmod(dir.path().c_str(), 01777) == 0);
+  const std::string link = dir.file("link"), own = dir.file("own"), target = dir.file("target");
   std::filesystem::create_symlink(target, link);
   REQUIRE(lchown(link.c_str(), 65534, 65534) == 0);
   CHECK(!write_file(link, "text"));
@@ -129,52 +128,51 @@ TEST_CASE("a link that another user has put into a folder like /tmp is not follo
   CHECK(write_file(own, "text"));
   CHECK(std::filesystem::exists(target));
   CHECK(!write_file(link, "text"));
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("a replaced file keeps its permissions") {
-  const Folder folder;
-  std::ofstream(folder / "r.json") << "old";
-  REQUIRE(chmod((folder / "r.json").c_str(), 0640) == 0);
-  CHECK(write_file(folder / "r.json", "new").ok());
-  CHECK(text_of(folder / "r.json") == "new");
-  CHECK((mode_of(folder / "r.json") & 0777) == 0640);
+  const TempDir dir;
+  std::ofstream(dir.file("r.json")) << "old";
+  REQUIRE(chmod((dir.file("r.json")).c_str(), 0640) == 0);
+  CHECK(write_file(dir.file("r.json"), "new").ok());
+  CHECK(read_text(dir.file("r.json")) == "new");
+  CHECK((mode_of(dir.file("r.json")) & 0777) == 0640);
 }
 
 TEST_CASE("a file that may not be written is not replaced") {
-  const Folder folder;
-  REQUIRE(chmod(folder.path.c_str(), 0777) == 0);
-  std::ofstream(folder / "r.json") << "mine";
-  REQUIRE(chmod((folder / "r.json").c_str(), 0444) == 0);
-  CHECK(refuses_as_user(folder / "r.json"));
-  CHECK(text_of(folder / "r.json") == "mine");
-  CHECK(folder.files() == 1);
+  const TempDir dir;
+  REQUIRE(chmod(dir.path().c_str(), 0777) == 0);
+  std::ofstream(dir.file("r.json")) << "mine";
+  REQUIRE(chmod((dir.file("r.json")).c_str(), 0444) == 0);
+  CHECK(refuses_as_user(dir.file("r.json")));
+  CHECK(read_text(dir.file("r.json")) == "mine");
+  CHECK(dir.files() == 1);
 }
 
 TEST_CASE("what is no file is neither replaced nor waited for") {
-  const Folder folder;
-  REQUIRE(mkfifo((folder / "pipe").c_str(), 0666) == 0);
-  CHECK(refuses(folder / "pipe", "is a pipe"));
-  CHECK(S_ISFIFO(mode_of(folder / "pipe")));
-  CHECK(refuses(folder.path, "is a directory"));
-  CHECK(folder.files() == 1);
+  const TempDir dir;
+  REQUIRE(mkfifo((dir.file("pipe")).c_str(), 0666) == 0);
+  CHECK(refuses(dir.file("pipe"), "is a pipe"));
+  CHECK(S_ISFIFO(mode_of(dir.file("pipe"))));
+  CHECK(refuses(dir.path(), "is a directory"));
+  CHECK(dir.files() == 1);
 }
 
 TEST_CASE("a character device takes the report and stays one") {
-  const Folder folder;
-  REQUIRE(symlink("/dev/null", (folder / "null").c_str()) == 0);
-  CHECK(write_file(folder / "null", "text").ok());
-  CHECK(S_ISLNK(mode_of(folder / "null")));
+  const TempDir dir;
+  REQUIRE(symlink("/dev/null", (dir.file("null")).c_str()) == 0);
+  CHECK(write_file(dir.file("null"), "text").ok());
+  CHECK(S_ISLNK(mode_of(dir.file("null"))));
   CHECK(S_ISCHR(mode_of("/dev/null")));
-  REQUIRE(symlink("/dev/full", (folder / "full").c_str()) == 0);
-  CHECK(refuses(folder / "full", "No space left"));
-  if (mknod((folder / "own").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) {
+  REQUIRE(symlink("/dev/full", (dir.file("full")).c_str()) == 0);
+  CHECK(refuses(dir.file("full"), "No space left"));
+  if (mknod((dir.file("own")).c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) {
     WARN("no right to make devices: one in the same directory is not tried");
     return;
   }
-  CHECK(write_file(folder / "own", "text").ok());
-  CHECK(S_ISCHR(mode_of(folder / "own")));
-  CHECK(folder.files() == 3);
+  CHECK(write_file(dir.file("own"), "text").ok());
+  CHECK(S_ISCHR(mode_of(dir.file("own"))));
+  CHECK(dir.files() == 3);
 }
 
 TEST_CASE("the README lists every key of the report, word for word") {

@@ -11,6 +11,7 @@
 
 #include "mapcore/map/cost.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/temp_dir.h"
 
 using namespace ondeloc;
 
@@ -68,11 +69,11 @@ TEST_CASE("CPUs beyond the largest number are told, not left out") {
 }
 
 TEST_CASE("a topology that may not be read is told as such") {
-  char folder[] = "/tmp/ondeloc_load_XXXXXX";
-  REQUIRE(mkdtemp(folder) != nullptr);
-  const std::string file = std::string(folder) + "/node.xml";
+  const TempDir dir;
+  const std::string& folder = dir.path();
+  const std::string file = dir.file("node.xml");
   std::filesystem::copy_file(real("8intel64-4n2t-memattrs.xml"), file);
-  for (const auto& [open, shut] : {std::pair{std::string(folder), file}, {file, folder}}) {
+  for (const auto& [open, shut] : {std::pair{folder, file}, {file, folder}}) {
     REQUIRE(chmod(open.c_str(), 0755) == 0);
     REQUIRE(chmod(shut.c_str(), 0) == 0);
     const pid_t pid = fork();
@@ -86,8 +87,7 @@ TEST_CASE("a topology that may not be read is told as such") {
     waitpid(pid, &status, 0);
     CHECK(status == 0);
   }
-  chmod(folder, 0755);
-  std::filesystem::remove_all(folder);
+  chmod(folder.c_str(), 0755);
 }
 
 TEST_CASE("restriction drops nodes without PUs and keeps whole-machine numbers") {
