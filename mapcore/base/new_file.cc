@@ -47,7 +47,7 @@ std::string followed(std::string path) {
     if (size <= 0) break;
     if (!may_follow(link, folder_of(path))) return {};
     const std::string name(to, static_cast<std::size_t>(size));
-    path = name.front() == '/' ? name : folder_of(path) + name;
+    path = name.front() == '/' ? name : folder_of(path).append(name);
   }
   return path;
 }

@@ -8,13 +8,16 @@
 #include <algorithm>
 #include <array>
 
+#include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
+#include "mapcore/binding/pages.h"
 #include "mapcore/binding/proc.h"
 
 namespace ondeloc {
 namespace {
 
 constexpr int kMaxNodes = 1024;
+constexpr std::size_t kMostText = std::size_t{1} << 26;  // 65530 mappings are usual at most
 constexpr auto kBitsPerWord = static_cast<int>(8 * sizeof(unsigned long));
 using NodeMask = std::array<unsigned long, kMaxNodes / kBitsPerWord>;
 
@@ -38,6 +41,12 @@ std::optional<std::uint64_t> bytes_after(std::string_view meminfo, std::string_v
 
 Result<long> move_pages_between(pid_t pid, int from, int to) {
   if (from < 0 || to < 0 || from >= kMaxNodes || to >= kMaxNodes) return Error("no such NUMA node");
+  const auto numa_maps = read_file(fmt::format("/proc/{}/numa_maps", pid), kMostText);
+  const auto maps = read_file(fmt::format("/proc/{}/maps", pid), kMostText);
+  if (numa_maps && maps) {
+    const auto ranges = ranges_on_node(*numa_maps, *maps, from);
+    if (!is_sparse(ranges)) return move_ranges(pid, ranges, from, to);
+  }
   const NodeMask source = only(from), target = only(to);
   const long left = syscall(SYS_migrate_pages, pid, static_cast<unsigned long>(kMaxNodes),
                             source.data(), target.data());

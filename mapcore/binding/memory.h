@@ -14,7 +14,9 @@
 
 namespace ondeloc {
 
-// Moves the pages that `pid` has on node `from` (kernel's number) to node `to`: migrate_pages(2).
+// Moves the pages that `pid` has on node `from` (kernel's number) to node `to`, a piece at a time,
+// so that a signal can end it: see pages.h. Where the kernel does not tell where pages are, or a
+// process has reserved far more than it uses, in one piece: migrate_pages(2).
 // Returns the pages that could not be moved. Blocks for as long as the copying takes.
 Result<long> move_pages_between(pid_t pid, int from, int to);
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/binding/pages.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "mapcore/base/read_file.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+constexpr const char* kMaps =
+    "00400000-00500000 r-xp 00000000 08:01 12 /usr/bin/app\n"
+    "10000000-50000000 rw-p 00000000 00:00 0 \n"
+    "60000000-60400000 rw-s 00000000 00:01 7 /dev/shm/a N0=9\n"
+    "70000000-70200000 rw-p 00000000 00:00 0 [heap]\n";
+constexpr const char* kNumaMaps =
+    "00400000 default file=/usr/bin/app mapped=9 N0=9 kernelpagesize_kB=4\n"
+    "10000000 default anon=300 dirty=300 N0=100 N1=200 kernelpagesize_kB=4\n"
+    "60000000 default file=/dev/shm/a\\040N0\\0755 dirty=2 N1=2 kernelpagesize_kB=2048\n"
+    "70000000 default heap anon=2 dirty=2 N10=2 kernelpagesize_kB=4\n"
+    "90000000 default anon=1 N0=1 kernelpagesize_kB=4\n";
+
+}  // namespace
+
+TEST_CASE("mappings with pages on a node are found, and whose those are") {
+  using Ranges = std::vector<PageRange>;
+  CHECK(ranges_on_node(kNumaMaps, kMaps, 0) ==
+        Ranges{{0x400000, 0x500000, 9 << 12, false}, {0x10000000, 0x50000000, 100 << 12, true}});
+  CHECK(ranges_on_node(kNumaMaps, kMaps, 1) == Ranges{{0x10000000, 0x50000000, 200 << 12, true},
+                                                      {0x60000000, 0x60400000, 4 << 20, false}});
+  CHECK(ranges_on_node(kNumaMaps, kMaps, 2).empty());
+  CHECK(ranges_on_node(kNumaMaps, "", 0).empty());
+}
+
+TEST_CASE("lines of mappings that make no sense are left out") {
+  for (const char* maps : {"10000000", "10000000-", "10000000-50000000", "-50000000 rw-p 0",
+                           "50000000-10000000 rw-p 0", "1000000x-50000000 rw-p 0", "a b-c d"}) {
+    INFO(maps);
+    CHECK(ranges_on_node("10000000 default anon=1 N0=1 kernelpagesize_kB=4\n", maps, 0).empty());
+  }
+  for (const char* line : {"", "x N0=1", "10000000 N0=", "10000000 N0=x", "10000000 N0=0"}) {
+    INFO(line);
+    CHECK(ranges_on_node(line, kMaps, 0).empty());
+  }
+  const auto most =
+      ranges_on_node("10000000 N0=18446744073709551615 kernelpagesize_kB=4", kMaps, 0);
+  REQUIRE(most.size() == 1);
+  CHECK(most[0].on_node == 0x40000000);
+}
+
+TEST_CASE("memory that is reserved and not used is sparse") {
+  constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+  CHECK(is_sparse({{0, 128 * kGib, kGib, true}}));
+  CHECK_FALSE(is_sparse({{0, 32 * kGib, kGib, true}}));
+  CHECK_FALSE(is_sparse({{0, kGib, 1, true}}));
+}
+
+// One node is enough for all but the moving itself, which tests/vm sees.
+TEST_CASE("the kernel is asked piece by piece, and what it says is told") {
+  const auto numa_maps = read_file("/proc/self/numa_maps", 1 << 24);
+  const auto maps = read_file("/proc/self/maps", 1 << 24);
+  if (!numa_maps) {
+    WARN("this kernel has no NUMA");
+    return;
+  }
+  auto ranges = ranges_on_node(*numa_maps, *maps, 0);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 26;  // what sanitizers reserve is sparse
+  std::erase_if(ranges, [](const PageRange& range) { return range.end - range.begin > kMost; });
+  REQUIRE(!ranges.empty());
+  constexpr int kNoNode = 1000;
+  const auto nobody = move_ranges(getpid(), ranges, kNoNode, 0);
+  REQUIRE(nobody.ok());
+  CHECK(*nobody == 0);
+  const auto nowhere = move_ranges(getpid(), ranges, 0, kNoNode);
+  REQUIRE(!nowhere.ok());
+  CHECK(nowhere.error().message() == "move_pages: No such device");
+  const auto gone = move_ranges(-1, ranges, 0, 1);
+  REQUIRE(!gone.ok());
+  CHECK(gone.error().code() == ESRCH);
+}
