@@ -51,6 +51,9 @@ std::uint64_t number_after(std::string_view line, std::string_view name) {
 
 // The pages of one call: 64 MiB of small ones are copied in some tens of milliseconds.
 constexpr std::size_t kPiece = 16384;
+// What the kernel keeps together where it can. It moves it as one.
+constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21;
+constexpr int kMostFruitless = 2;
 
 class Mover {
  public:
@@ -68,15 +71,20 @@ class Mover {
     return {};
   }
 
-  // What was added since the last time.
+  // What was added since the last time. A call ends at the first huge page that cannot be moved
+  // (pinned, or in use at that moment): the next one goes on behind it.
   Status move() {
     if (Status looked = keep_those_on_node(); !looked) return looked;
-    if (!pages_.empty()) {
-      if (Status moved = call(nodes_.data(), MPOL_MF_MOVE); !moved) return moved;
+    for (int fruitless = 0; !pages_.empty() && fruitless < kMostFruitless;) {
+      const std::size_t before = pages_.size();
+      const auto failed = call(nodes_.data(), MPOL_MF_MOVE);
+      if (!failed) return failed.error();
       if (Status looked = keep_those_on_node(); !looked) return looked;
+      if (*failed == 0) break;
+      fruitless = pages_.size() < before ? 0 : fruitless + 1;
+      leave_first();
     }
-    left_ += static_cast<long>(pages_.size());
-    pages_.clear();
+    leave(pages_.size());
     return {};
   }
 
@@ -84,16 +92,30 @@ class Mover {
 
  private:
   // Without nodes: where the pages are. Of pages that are not there the kernel says so in status_.
-  Status call(const int* nodes, int flags) {
+  // Returns how many pages it failed to move or did not come to.
+  Result<long> call(const int* nodes, int flags) {
     status_.assign(pages_.size(), -1);
-    const long bad =
+    const long failed =
         syscall(SYS_move_pages, pid_, pages_.size(), pages_.data(), nodes, status_.data(), flags);
-    if (bad < 0 && errno != ENOENT && errno != EBUSY) return Error::from_errno("move_pages");
-    return {};
+    if (failed >= 0) return failed;
+    if (errno == ENOENT || errno == EBUSY) return 0L;  // older kernels: none could be moved
+    return Error::from_errno("move_pages");
+  }
+
+  void leave(std::size_t count) {
+    left_ += static_cast<long>(count);
+    pages_.erase(pages_.begin(), pages_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  void leave_first() {
+    std::size_t count = 0;
+    while (count < pages_.size() && pages_[count] / kHugePage == pages_.front() / kHugePage)
+      ++count;
+    leave(count);
   }
 
   Status keep_those_on_node() {
-    if (Status looked = call(nullptr, 0); !looked) return looked;
+    if (const auto looked = call(nullptr, 0); !looked) return looked.error();
     std::size_t kept = 0;
     for (std::size_t i = 0; i < pages_.size(); ++i) {
       if (status_[i] == from_) pages_[kept++] = pages_[i];

@@ -79,10 +79,36 @@ def all_followed(went, pages):
     return all(majority(pages[rank]) == now for rank, (_, now) in went.items())
 
 
+@contextlib.contextmanager
+def huge_pages(when):
+    """Transparent huge pages: always, as on many compute nodes, or never."""
+    path = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    before = re.search(r"\[(\w+)\]", path.read_text())[1]
+    path.write_text(when)
+    try:
+        yield
+    finally:
+        path.write_text(before)
+
+
+def huge_kib(pid):
+    return int(re.search(r"AnonHugePages:\s+(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text())[1])
+
+
 @scenario("2x4")
 def memory_follows_its_rank():
-    _, went = memory_step("memory_auto", "auto", all_followed)
-    return f"auto: {len(went)} ranks and their pages moved"
+    said = []
+    for when in "always", "never":
+        huge = [0]
+
+        def followed_so(went, pages):
+            huge.append(max(map(huge_kib, talkers().values()), default=0))
+            return all_followed(went, pages)
+        with huge_pages(when):
+            _, went = memory_step(f"memory_auto_{when}", "auto", followed_so)
+        check((max(huge) >= PAGES >> 11) == (when == "always"), f"huge pages {when}: a rank has {max(huge)} KiB of them")
+        said.append(f"{len(went)} ranks and their pages moved, {max(huge)} KiB of one in huge pages")
+    return "auto: " + "; ".join(said)
 
 
 def fill_with_files():
