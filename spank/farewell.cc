@@ -22,9 +22,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// No longer than what a mapper that is still there costs after this: proctrack looks again after a
+// What the user has asked for is worth a wait for a slow disk or a busy node. Without it: no longer
+// than what a mapper that is still there costs after this, since proctrack looks again after a
 // second.
-constexpr std::chrono::milliseconds kLongestWait(1000);
+constexpr std::chrono::seconds kLongestWaitForFile(10), kLongestWait(1);
 constexpr int kRoomWaitMs = 50;
 constexpr std::size_t kMostText = 1 + 2048;
 
@@ -56,11 +57,15 @@ void tell_late_end(const Step& step, int last_status) {
   if (WIFSIGNALED(last_status) && WTERMSIG(last_status) == SIGKILL) return;
   if (step.options.mode == Mode::kProfile) {
     tell_or_log(
-        "the recorder is not done a second after the last task: the profile may end early, its "
+        "the recorder is not done 10 s after the last task: the profile may end early, its "
         "complete blocks are usable");
   } else if (!step.options.report.empty()) {
-    tell_or_log("the mapper is not done a second after the last task: the report may be missing");
+    tell_or_log("the mapper is not done 10 s after the last task: the report may be missing");
   }
+}
+
+bool writes_file(const Step& step) {
+  return step.options.mode == Mode::kProfile || !step.options.report.empty();
 }
 
 }  // namespace
@@ -82,7 +87,7 @@ void send_end(const Step& step) {
 }
 
 void tell_last_lines(const Step& step, int last_status) {
-  const auto deadline = Clock::now() + kLongestWait;
+  const auto deadline = Clock::now() + (writes_file(step) ? kLongestWaitForFile : kLongestWait);
   std::string text;
   bool ended = false;
   while (text.size() < kMostText && wait_for(step.say.get(), POLLIN, deadline)) {

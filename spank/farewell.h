@@ -13,10 +13,9 @@ inline constexpr char kMapperStarted = '+';
 
 // One END record into the channel; lost when the channel stays full.
 void send_end(const Step& step);
-// Waits at most a second for the mapper's end and tells its lines. Mostly it has ended by then. One
-// that writes a large report on a slow disk has not, and to wait less would bring nothing:
-// proctrack finds it after this, and sleeps for a second itself before it looks again. What it may
-// have left undone is told then.
+// Waits for the mapper's end and tells its lines: at most a second, or ten where it writes a report
+// or a profile, since proctrack kills it after this. Mostly it has ended before; a cancelled step's
+// mapper is killed with the ranks, which ends the wait. What it may have left undone is told then.
 // `last_status`: wait status of the last task. Where that was killed, so may be the mapper, by
 // whoever ended the step.
 void tell_last_lines(const Step& step, int last_status);

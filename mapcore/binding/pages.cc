@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "mapcore/base/text.h"
+#include "mapcore/binding/memory.h"
 
 namespace ondeloc {
 namespace {
@@ -49,8 +50,9 @@ std::uint64_t number_after(std::string_view line, std::string_view name) {
   return parse_unsigned(rest.substr(0, rest.find(' '))).value_or(0);
 }
 
-// The pages of one call: 64 MiB of small ones are copied in some tens of milliseconds.
-constexpr std::size_t kPiece = 16384;
+// The pages of one call: 16 MiB of small ones are copied in some milliseconds where there is room,
+// and many times as slow where the kernel has to make it page by page.
+constexpr std::size_t kPiece = 4096;
 // What the kernel keeps together where it can. It moves it as one.
 constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21;
 constexpr int kMostFruitless = 2;
@@ -75,7 +77,7 @@ class Mover {
   // (pinned, or in use at that moment): the next one goes on behind it.
   Status move() {
     if (Status looked = keep_those_on_node(); !looked) return looked;
-    for (int fruitless = 0; !pages_.empty() && fruitless < kMostFruitless;) {
+    for (int fruitless = 0; fits() && fruitless < kMostFruitless;) {
       const std::size_t before = pages_.size();
       const auto failed = call(nodes_.data(), MPOL_MF_MOVE);
       if (!failed) return failed.error();
@@ -91,6 +93,13 @@ class Mover {
   long left() const { return left_; }
 
  private:
+  // Somebody else may have filled the node since this began: each call would look for room in vain.
+  bool fits() const {
+    if (pages_.empty()) return false;
+    const auto room = room_on_node(nodes_.front());
+    return !room || *room >= pages_.size() * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  }
+
   // Without nodes: where the pages are. Of pages that are not there the kernel says so in status_.
   // Returns how many pages it failed to move or did not come to.
   Result<long> call(const int* nodes, int flags) {
@@ -99,6 +108,7 @@ class Mover {
         syscall(SYS_move_pages, pid_, pages_.size(), pages_.data(), nodes, status_.data(), flags);
     if (failed >= 0) return failed;
     if (errno == ENOENT || errno == EBUSY) return 0L;  // older kernels: none could be moved
+    if (errno == EINVAL) errno = ESRCH;                // it has ended and nobody has waited for it
     return Error::from_errno("move_pages");
   }
 

@@ -111,7 +111,7 @@ class Faults(harness.Case):
         text = harness.PLUGSTACK.read_text(encoding="utf-8")
         self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="utf-8")
         harness.PLUGSTACK.write_text(re.sub(r"topology=\S+", f"topology={fifo}", text), encoding="utf-8")
-        late = "ondeloc: the mapper is not done a second after the last task: the report may be missing\n"
+        late = "ondeloc: the mapper is not done 10 s after the last task: the report may be missing\n"
         for report, told in (",report=r.json", late), ("", ""):
             result = self.srun("-n4", WORK, "-m", "50", ondeloc=f"online{report}")
             with contextlib.suppress(OSError):  # killed, where Slurm finds it

@@ -2,6 +2,7 @@
 #include "mapcore/binding/pages.h"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -80,6 +81,17 @@ TEST_CASE("the kernel is asked piece by piece, and what it says is told") {
   REQUIRE(!nowhere.ok());
   CHECK(nowhere.error().message() == "move_pages: No such device");
   const auto gone = move_ranges(-1, ranges, 0, 1);
+  REQUIRE(!gone.ok());
+  CHECK(gone.error().code() == ESRCH);
+}
+
+TEST_CASE("a process that has ended and was not waited for is gone, too") {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  siginfo_t info;
+  REQUIRE(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) == 0);
+  const auto gone = move_ranges(pid, {{0x10000000, 0x10010000, 4096, true}}, 0, 1);
+  REQUIRE(waitpid(pid, nullptr, 0) == pid);
   REQUIRE(!gone.ok());
   CHECK(gone.error().code() == ESRCH);
 }
