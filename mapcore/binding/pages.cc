@@ -30,6 +30,9 @@ struct Mapping {
   bool is_private;
 };
 
+// No process has memory above, and no loop over the pages of what ends below goes round.
+constexpr std::uint64_t kEndOfUser = std::uint64_t{1} << 63;
+
 // "7f2c5c000000-7f2c5c021000 rw-p 00000000 00:00 0"
 std::unordered_map<std::uint64_t, Mapping> read_mappings(std::string_view maps) {
   std::unordered_map<std::uint64_t, Mapping> found;
@@ -38,7 +41,8 @@ std::unordered_map<std::uint64_t, Mapping> read_mappings(std::string_view maps) 
     if (blank == line.npos || dash > blank || blank + 4 >= line.size()) continue;
     const auto begin = hexadecimal(line.substr(0, dash));
     const auto end = hexadecimal(line.substr(dash + 1, blank - dash - 1));
-    if (begin && end && *begin < *end) found[*begin] = {*end, line[blank + 4] == 'p'};
+    if (begin && end && *begin < *end && *end <= kEndOfUser)
+      found[*begin] = {*end, line[blank + 4] == 'p'};
   }
   return found;
 }

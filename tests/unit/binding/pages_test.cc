@@ -40,7 +40,8 @@ TEST_CASE("mappings with pages on a node are found, and whose those are") {
 
 TEST_CASE("lines of mappings that make no sense are left out") {
   for (const char* maps : {"10000000", "10000000-", "10000000-50000000", "-50000000 rw-p 0",
-                           "50000000-10000000 rw-p 0", "1000000x-50000000 rw-p 0", "a b-c d"}) {
+                           "50000000-10000000 rw-p 0", "1000000x-50000000 rw-p 0", "a b-c d",
+                           "10000000-fffffffffffff000 rw-p 0"}) {
     INFO(maps);
     CHECK(ranges_on_node("10000000 default anon=1 N0=1 kernelpagesize_kB=4\n", maps, 0).empty());
   }
