@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// mapping_quality [--smoke]: coordinated against Scotch, simulated annealing, packed and scatter on
-// recorded and made inputs, on 2, 4 and 8 NUMA nodes. A peer dominates when its peak load is no
-// larger and its remote share below 0.99 of ours, or its cost below 0.99 of ours. Prints, never
-// fails: the numbers depend on nothing but versions and seeds, which are printed.
+// mapping_quality [--smoke] [ALGORITHM]: coordinated, or what is named, against Scotch, simulated
+// annealing, packed and scatter on recorded and made inputs, on 2, 4 and 8 NUMA nodes. A peer
+// dominates when its peak load is no larger and its remote share below 0.99 of ours, or its cost
+// below 0.99 of ours. Prints, never fails: the numbers depend on nothing but versions and seeds,
+// which are printed, but for the last one: CPU time of all our calls over that of all of annealing.
 #include <fmt/format.h>
 
 #include <cstring>
 
+#include "tests/bench/machine.h"
 #include "tests/bench/mapping/inputs.h"
 #include "tests/bench/mapping/peers.h"
 
@@ -28,35 +30,48 @@ std::string cell(const Cost& peer, const Cost& ours) {
                      dominates(peer, ours) ? "!" : " ");
 }
 
-// Peers that dominate.
-int compare(const Input& input, int nodes, long moves) {
+struct Totals {
+  int compared = 0, dominating = 0;
+  double ours = 0, annealing = 0;  // seconds
+};
+
+void compare(const char* algorithm, const Input& input, int nodes, long moves, Totals& totals) {
   const Problem problem(input.matrix, nodes);
   const MapRequest request = problem.request();
   auto cost = [&](const Mapping& mapping) {
     return evaluate(problem.model, problem.slots, problem.traffic, mapping);
   };
-  const Cost ours = cost(*compute_mapping("coordinated", request));
+  const std::uint64_t begin = cpu_ns();
+  const Mapping mapping = *compute_mapping(algorithm, request);
+  totals.ours += 1e-9 * static_cast<double>(cpu_ns() - begin);
+  const Cost ours = cost(mapping);
+  const PeerResult annealed = anneal(request, moves, kSeed);
+  totals.annealing += annealed.seconds;
   const auto theirs = scotch(request);
-  const Cost peers[] = {
-      theirs ? cost(theirs->mapping) : ours, cost(anneal(request, moves, kSeed).mapping),
-      cost(*compute_mapping("packed", request)), cost(*compute_mapping("scatter", request))};
+  const Cost peers[] = {theirs ? cost(theirs->mapping) : ours, cost(annealed.mapping),
+                        cost(*compute_mapping("packed", request)),
+                        cost(*compute_mapping("scatter", request))};
   std::string line = fmt::format("{:<16}{} {:5.3f} {:5.2f}", input.name, nodes,
                                  ours.remote_share.value_or(0), ours.peak_load);
-  int dominating = 0;
+  ++totals.compared;
   for (const Cost& peer : peers) {
     line += " |" + cell(peer, ours);
-    dominating += dominates(peer, ours) ? 1 : 0;
+    totals.dominating += dominates(peer, ours) ? 1 : 0;
   }
   fmt::print("{}\n", line);
-  return dominating;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool smoke = argc > 1 && std::strcmp(argv[1], "--smoke") == 0;
+  const char* algorithm = argc > (smoke ? 2 : 1) ? argv[smoke ? 2 : 1] : "coordinated";
+  if (const auto known = find_algorithm(algorithm); !known) {
+    fmt::print(stderr, "mapping_quality: {}\n", known.error().message());
+    return 1;
+  }
   const long moves = smoke ? 2000 : 1000000;
-  fmt::print("peers: {}, simulated annealing ({} moves, seed {}), packed, scatter\n",
+  fmt::print("{} against {}, simulated annealing ({} moves, seed {}), packed, scatter\n", algorithm,
              scotch_version(), moves, kSeed);
   fmt::print(
       "ours: remote share, peak load; peers: cost / ours, remote share, peak load, ! where "
@@ -65,13 +80,10 @@ int main(int argc, char** argv) {
   for (const int ranks : smoke ? std::vector<int>{} : std::vector{32, 64, 128}) {
     for (Input& input : made_inputs(ranks)) inputs.push_back(std::move(input));
   }
-  int dominating = 0, compared = 0;
-  for (const Input& input : inputs) {
-    for (const int nodes : {2, 4, 8}) {
-      dominating += compare(input, nodes, moves);
-      ++compared;
-    }
-  }
-  fmt::print("{} cases, dominated by a peer: {}\n", compared, dominating);
-  return compared > 0 ? 0 : 1;
+  Totals totals;
+  for (const Input& input : inputs)
+    for (const int nodes : {2, 4, 8}) compare(algorithm, input, nodes, moves, totals);
+  fmt::print("{} cases, dominated by a peer: {}; CPU time over annealing's: {:.4f}\n",
+             totals.compared, totals.dominating, totals.ours / totals.annealing);
+  return totals.compared > 0 ? 0 : 1;
 }
