@@ -38,6 +38,12 @@ Status check_deloc(std::string_view argument) {
   return Error(fmt::format("'{}' is not known: use deloc or deloc:join", shorten(argument)));
 }
 
+Status check_effort(std::string_view argument) {
+  if (argument.empty() || parse_unsigned(argument, kMostEffort).value_or(0) > 0) return {};
+  return Error(fmt::format("'{}' is not an effort: use a whole number from 1 to {}",
+                           shorten(argument), kMostEffort));
+}
+
 AlgorithmSpec split_algorithm(std::string_view spec) {
   const std::size_t colon = spec.find(':');
   if (colon == std::string_view::npos) return {spec, {}};

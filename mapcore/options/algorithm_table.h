@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,10 @@ Status check_no_argument(std::string_view argument);
 Status check_seed(std::string_view argument);
 Status check_ondeloc(std::string_view argument);
 Status check_deloc(std::string_view argument);
+Status check_effort(std::string_view argument);
+
+// How much more coordinated searches, at most.
+inline constexpr std::uint64_t kMostEffort = 100;
 
 inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
     {"identity", "", "keep the present mapping", "null object", check_no_argument},
@@ -49,9 +54,10 @@ inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
      "DeLoc thesis, section 3.3, Algorithm 1", check_deloc},
     {"lama", ":<layout>", "LAMA layouts such as lama:scbnh: which level varies fastest",
      "Hursey, Squyres, Dontje 2011", check_lama},
-    {"coordinated", "", "few bytes between nodes and no node overloaded, both at once",
+    {"coordinated", "[:effort]",
+     "few bytes between nodes, no node overloaded; effort 1 (default) to 100",
      "ondeloc's own: Kernighan and Lin 1970, Fiduccia and Mattheyses 1982, Sanchis 1989",
-     check_no_argument},
+     check_effort},
 });
 
 // "name" or "name:argument", split at the first ':'.

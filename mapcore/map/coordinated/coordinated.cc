@@ -18,7 +18,9 @@
 //      first (sweep.h). All others that are sparse are refined from a sweep as well;
 //   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank, as
 //      long as counted work lasts and brings something;
-//   4. groups are named and ranks moved back so that as many as possible stay where they are; all
+//   4. with coordinated:EFFORT the search goes on for as many rounds less one, each with some times
+//      the work of step 3, whatever steps 2 and 3 have found;
+//   5. groups are named and ranks moved back so that as many as possible stay where they are; all
 //      of them do where next to nothing is gained.
 //
 // No randomness but fixed seeds, no clock, comparisons with a relative tolerance only: the same
@@ -28,6 +30,7 @@
 #include <limits>
 #include <optional>
 
+#include "mapcore/base/text.h"
 #include "mapcore/map/algorithms.h"
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/search.h"
@@ -60,12 +63,14 @@ Part nodes_of(const MapRequest& request) {
 
 class Solver {
  public:
-  Solver(const MapRequest& request, RankGraph& ranks, const Target& target, const Part& previous)
+  Solver(const MapRequest& request, RankGraph& ranks, const Target& target, const Part& previous,
+         int effort)
       : request_(request),
         ranks_(ranks),
         graph_(ranks.view),
         target_(target),
-        previous_(previous) {}
+        previous_(previous),
+        effort_(effort) {}
 
   Part run() {
     const double least = least_cost(ranks_.rows, target_);
@@ -79,6 +84,7 @@ class Solver {
       if (graph_.vertices <= kAllStarts) consider_locality(levels);
       if (!previous_.empty() && needs_no_change(levels)) return previous_;
       solve(levels);
+      search().search_on(effort_ - 1);
     } else {
       search().adopt(start_);
     }
@@ -195,6 +201,7 @@ class Solver {
   const Graph& graph_;
   const Target& target_;
   const Part& previous_;
+  int effort_;
   std::optional<Search> search_;
   Scratch scratch_;
   std::optional<double> least_remote_;  // bytes between nodes that locality leaves, where asked
@@ -205,7 +212,8 @@ class Solver {
 
 }  // namespace
 
-Result<Mapping> map_coordinated(const MapRequest& request, std::string_view) {
+Result<Mapping> map_coordinated(const MapRequest& request, std::string_view argument) {
+  const auto effort = argument.empty() ? 1 : parse_unsigned(argument, kMostEffort).value_or(1);
   RankGraph ranks(request);
   const Graph& graph = ranks.view;
   const Target target = Target::from(request, ranks.strength);
@@ -213,7 +221,8 @@ Result<Mapping> map_coordinated(const MapRequest& request, std::string_view) {
   const bool nothing_to_gain = target.mean_load <= 0 || target.usable < 2;
   if (nothing_to_gain)
     return place_on_slots(request, previous.empty() ? packed_start(graph, target) : previous);
-  return place_on_slots(request, Solver(request, ranks, target, previous).run());
+  return place_on_slots(request,
+                        Solver(request, ranks, target, previous, static_cast<int>(effort)).run());
 }
 
 }  // namespace ondeloc

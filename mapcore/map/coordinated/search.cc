@@ -15,6 +15,7 @@ constexpr std::int64_t kAmple = 1'000'000'000;
 constexpr std::int64_t kCoarseWork = 2000;
 constexpr std::int64_t kCycleWork = 30;  // for a vertex
 constexpr std::int64_t kFewWork = 16;    // for a pair of vertices, where there are few
+constexpr std::int64_t kRoundWork = 3;   // times the usual work, without an early end
 constexpr int kFew = 32;                 // ranks, less than
 constexpr int kSmall = 64;               // ranks
 constexpr std::size_t kDense = 64;       // edges of a rank
@@ -132,11 +133,23 @@ void Search::polish() {
   refiner_.iterate(kSeed, patience_for(work));
   state_.smooth(0);
   refine();
-  state_.reset(best_);
-  refiner_.allow(7 * work / 10);
-  refiner_.iterate(kSeed + 1, patience_for(work));
-  keep_better();
+  search_round_best(kSeed + 1, 7 * work / 10, patience_for(work));
   settle();
+}
+
+void Search::search_on(int rounds) {
+  const std::int64_t work = kRoundWork * work_for(graph_, target_);
+  for (int round = 0; round < rounds; ++round) {
+    search_round_best(kSeed + 2 + static_cast<std::uint64_t>(round), work, work);
+    settle();
+  }
+}
+
+void Search::search_round_best(std::uint64_t seed, std::int64_t work, std::int64_t patience) {
+  state_.reset(best_);
+  refiner_.allow(work);
+  refiner_.iterate(seed, patience);
+  keep_better();
 }
 
 // What was searched round about kicks only is made a local optimum as a whole: the next call that

@@ -41,6 +41,9 @@ class Search {
   void cycle(const Graph& skeleton);
   // Iterated local search round the best for about the work that a general partitioner needs.
   void polish();
+  // Goes on so for some times the work of polish(), round after round. What more rounds find costs
+  // no more than what fewer do.
+  void search_on(int rounds);
   // Makes the best a local optimum as a whole.
   void settle();
   // The best, renamed and moved back so that as many vertices as possible are where they were.
@@ -51,6 +54,7 @@ class Search {
 
  private:
   void refine();
+  void search_round_best(std::uint64_t seed, std::int64_t work, std::int64_t patience);
   void keep_better();
 
   const Graph& graph_;

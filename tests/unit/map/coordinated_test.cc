@@ -240,6 +240,27 @@ TEST_CASE("a mapping that coordinated gave moves nobody") {
   }
 }
 
+TEST_CASE("more effort is never dearer, and sometimes cheaper") {
+  int cheaper = 0;
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    for (const char* machine : kMachines) {
+      Case c(machine, random_matrix(32, 2 + static_cast<int>(seed % 3), seed));
+      if (seed % 2 == 0) c.previous = c.map("scatter");
+      INFO(machine << " " << seed);
+      const double usual = c.cost(c.map()).total;
+      CHECK(c.map("coordinated:1") == c.map());
+      double before = usual;
+      for (const char* effort : {"coordinated:2", "coordinated:5", "coordinated:20"}) {
+        const double now = c.cost(c.map(effort)).total;
+        CHECK(is_no_worse(now, before));
+        before = now;
+      }
+      cheaper += before < usual * (1 - 1e-4) ? 1 : 0;
+    }
+  }
+  CHECK(cheaper > 0);
+}
+
 TEST_CASE("equal-cost symmetric mappings move nobody") {
   Case c("numa:4 core:4 pu:1", CommMatrix::from_entries(16, [] {
            std::vector<MatrixEntry> entries;  // four cliques, each spread over 0, 4, 8, 12 + k

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/options/options.h"
 
+#include <fmt/format.h>
+
 #include "mapcore/base/text.h"
 #include "mapcore/options/option_table.h"
 #include "tests/unit/catch.h"
@@ -84,12 +86,32 @@ TEST_CASE("modes") {
 }
 
 TEST_CASE("each wrong value is one short sentence that names the key") {
-  const char* wrong[] = {
-      "interval=0",   "interval=1y",        "interval=",       "interval=-1", "interval=2h",
-      "interval=nan", "interval=1e3",       "slope=1",         "slope=x",     "threshold=2",
-      "decide=maybe", "transport=tcp",      "memory=move",     "report=",     "report=%q",
-      "report=a%",    "on-error=stop",      "algorithm=magic", "verbose=1",   "algorithm=random:x",
-      "interval",     "algorithm=ondeloc:x"};
+  const char* wrong[] = {"interval=0",
+                         "interval=1y",
+                         "interval=",
+                         "interval=-1",
+                         "interval=2h",
+                         "interval=nan",
+                         "interval=1e3",
+                         "slope=1",
+                         "slope=x",
+                         "threshold=2",
+                         "decide=maybe",
+                         "transport=tcp",
+                         "memory=move",
+                         "report=",
+                         "report=%q",
+                         "report=a%",
+                         "on-error=stop",
+                         "algorithm=magic",
+                         "verbose=1",
+                         "algorithm=random:x",
+                         "interval",
+                         "algorithm=ondeloc:x",
+                         "algorithm=coordinated:0",
+                         "algorithm=coordinated:101",
+                         "algorithm=coordinated:-2",
+                         "algorithm=coordinated:x"};
   for (const std::string piece : wrong) {
     CAPTURE(piece);
     const std::string error = error_of("online," + piece);
@@ -97,6 +119,14 @@ TEST_CASE("each wrong value is one short sentence that names the key") {
     CHECK(error.size() < 150);
     CHECK(error.find('\n') == std::string::npos);
   }
+}
+
+TEST_CASE("the effort of coordinated") {
+  for (const char* good : {"coordinated", "coordinated:1", "coordinated:100"})
+    CHECK(parse_options(fmt::format("online,algorithm={}", good))->algorithm == good);
+  CHECK(error_of("online,algorithm=coordinated:0") ==
+        "algorithm: algorithm 'coordinated': '0' is not an effort: use a whole number from 1 to "
+        "100");
 }
 
 TEST_CASE("unknown keys, empty pieces and repetitions are refused") {
