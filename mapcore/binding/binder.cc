@@ -26,6 +26,8 @@ void move_thread(pid_t tid, const CpuSet& from, const CpuSet& to, BindResult& re
   const auto mask = get_affinity(tid);
   if (!mask) return;
   ++result.threads;
+  // Started from a thread moved a moment ago: its mask may lie inside the old slot as well.
+  if (*mask == to) return;
   const CpuSet target = relocate_mask(*mask, from, to);
   if (target.empty()) {
     // One that started from a thread moved a moment ago is where it should be.

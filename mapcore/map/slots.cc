@@ -146,15 +146,24 @@ bool has_repeated_pu(const SlotSet& slots) {
   return false;
 }
 
-// Together the ranks had all these PUs: none is to lie idle because they are bound.
+// Together the ranks had all these PUs: few are to lie idle because they are bound. Who said how
+// many each needs gets at least those inside a node; of one PU nobody knows whether it was said.
 SlotSet slots_from_shared_mask(const Machine& machine, const CpuSet& pus, int ranks,
                                int cpus_per_task) {
-  for (int size = pus.count() / ranks; size > cpus_per_task; --size) {
+  const int most = pus.count() / ranks;
+  const bool said = cpus_per_task > 1;
+  const int least = said ? cpus_per_task + 1 : std::max(2, (3 * most + 3) / 4);
+  for (int size = most; size >= least; --size) {
     std::vector<Unit> leftovers;
     SlotSet slots = cut_inside_nodes(machine, pus, size, true, leftovers);
     if (slots.size() >= static_cast<std::size_t>(ranks)) return slots;
   }
-  return slots_for(machine, pus, ranks, cpus_per_task);
+  return slots_for(machine, pus, ranks, said ? cpus_per_task : std::max(1, most));
+}
+
+bool differ_in_width(std::span<const CpuSet> masks) {
+  return std::any_of(masks.begin(), masks.end(),
+                     [&](const CpuSet& mask) { return mask.count() != masks.front().count(); });
 }
 
 SlotSet slots_from_masks(const Machine& machine, const SlotRequest& request,
@@ -181,6 +190,7 @@ Result<SlotPlan> plan_slots(const Machine& machine, const SlotRequest& request) 
   SlotPlan plan;
   plan.machine = restrict_machine(machine, all);
   plan.shared = masks.size() > 1 && all_equal(masks);
+  plan.uneven = differ_in_width(masks) && all_disjoint(masks);
   plan.slots = plan.shared
                    ? slots_from_shared_mask(plan.machine, all, static_cast<int>(masks.size()),
                                             request.cpus_per_task)

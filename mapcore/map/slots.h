@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the CPUs that Slurm gave the tasks of a step to the slots that mappings permute.
 //
-//   disjoint masks          the masks are the slots
+//   disjoint masks          the masks are the slots; where they differ in width, `uneven` is set:
+//                           whoever takes another's place would lose CPUs
 //   one mask shared by all  cut into slots as wide as inside one NUMA node there are enough of, at
 //                           least cpus_per_task PUs: whole cores while there are enough. Not just
-//                           cpus_per_task: a rank would lose what it had beside them
+//                           cpus_per_task: a rank would lose what it had beside them. Where that
+//                           is 1 and more than a quarter of the PUs would lie idle so (two ranks
+//                           on four nodes), slots span nodes
 //   anything else           the multiset of the masks (--cpu-bind=sockets, ldoms, partly
 //                           overlapping masks)
 //   more ranks than PUs     slots repeat evenly; `oversubscribed` is set
@@ -34,6 +37,7 @@ struct SlotPlan {
   Mapping initial;  // where Slurm put the ranks; dealt evenly, in order, where masks were shared
   bool shared = false;          // all ranks had one mask: nobody is bound to a slot yet
   bool oversubscribed = false;  // some PU belongs to two slots
+  bool uneven = false;          // disjoint masks of different widths: not to be exchanged
 };
 
 // Errors: no mask at all, or a mask with no PU of this machine (the sentence names the rank).

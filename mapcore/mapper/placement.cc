@@ -94,14 +94,31 @@ Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus
   placement.met_.assign(masks.size(), false);
   placement.put_back_.assign(masks.size(), false);
   placement.migrations_.assign(masks.size(), 0);
+  placement.memory_ = memory;
+  placement.real_ = real;
   placement.memory_follows_ =
       decide_memory(placement.plan_.machine, memory, real, placement.notes_);
+  if (placement.plan_.uneven) {
+    placement.notes_.insert(
+        "the ranks have CPUs of their own in different numbers: none can take another's place, so "
+        "nobody is moved");
+    placement.keep_bindings();
+  }
   if (placement.plan_.oversubscribed)
     placement.notes_.insert("oversubscribed: more ranks than CPUs, CPUs are shared");
   if (placement.plan_.machine.nodes.size() < 2) {
     placement.notes_.insert("the step has one NUMA node: no placement is better than another");
   }
   return placement;
+}
+
+void Placement::keep_bindings() {
+  keeps_ = true;
+  newcomer_.assign(newcomer_.size(), false);
+  if (plan_.shared)
+    notes_.insert(
+        "the ranks are not bound and stay so: remote share, peak load and cost are those of the "
+        "binding that the first look would give them");
 }
 
 const CpuSet& Placement::cpus_of(LocalRank rank) const {
@@ -199,24 +216,40 @@ bool Placement::changes(const Mapping& wanted) const {
   return false;
 }
 
-void Placement::move_memory(const RankState& state, NodeIndex from, NodeIndex to) {
-  if (!memory_follows_ || from == to) return;
-  const int source = plan_.machine.nodes[static_cast<std::size_t>(from.value)].os;
-  const int target = plan_.machine.nodes[static_cast<std::size_t>(to.value)].os;
-  const auto resident = read_resident_bytes(state.process), room = room_on_node(target);
+void Placement::move_memory(const RankState& state, int from, int to) {
+  const auto resident = read_resident_bytes(state.process), room = room_on_node(to);
   if (resident && room && *room < *resident) {
     notes_.insert(fmt::format("rank {}: its pages stayed on NUMA node {}: node {} has no room",
-                              state.world.value, source, target));
+                              state.world.value, from, to));
     return;
   }
-  const auto left = move_pages_between(state.process, source, target);
+  const auto left = move_pages_between(state.process, from, to);
   if (!left && left.error().code() == ESRCH) return;  // it has ended meanwhile
   const std::string why =
       left ? about_pages_left(*left, resident.value_or(0)) : left.error().message();
   if (!why.empty()) {
-    notes_.insert(fmt::format("rank {}: its pages stayed on NUMA node {}: {}", state.world.value,
-                              source, why));
+    notes_.insert(
+        fmt::format("rank {}: its pages stayed on NUMA node {}: {}", state.world.value, from, why));
   }
+}
+
+void Placement::move_memory(Ranks& ranks, const ApplyResult& result) {
+  if (!memory_follows_) return;
+  for (const auto& [rank, from, to] : result.migrations) move_memory(ranks.at(rank), from, to);
+}
+
+int Placement::numa_of(std::size_t at) const {
+  const Slot& slot = plan_.slots[static_cast<std::size_t>(current_[at].value)];
+  return plan_.machine.nodes[static_cast<std::size_t>(slot.node.value)].os;
+}
+
+void Placement::count_move(std::size_t at, int from, ApplyResult& result) {
+  const LocalRank rank(static_cast<int>(at));
+  result.moved.push_back(rank);
+  const int to = numa_of(at);
+  if (from == to) return;
+  ++migrations_[at];
+  result.migrations.push_back({rank, from, to});
 }
 
 ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
@@ -225,6 +258,7 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
     const auto at = static_cast<std::size_t>(i);
     const Slot& from = plan_.slots[static_cast<std::size_t>(current_[at].value)];
     const Slot& to = plan_.slots[static_cast<std::size_t>(wanted[at].value)];
+    const int node = numa_of(at);
     current_[at] = wanted[at];
     put_back_[at] = false;
     RankState& state = ranks.at(LocalRank(i));
@@ -234,18 +268,14 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
       continue;
     }
     put_back_one(LocalRank(i), state);
-    if (!move(LocalRank(i), state, to.pus)) continue;
-    result.moved.emplace_back(i);
-    if (from.node == to.node) continue;
-    ++result.migrations;
-    ++migrations_[at];
-    move_memory(state, from.node, to.node);
+    if (move(LocalRank(i), state, to.pus)) count_move(at, node, result);
   }
+  move_memory(ranks, result);
   return result;
 }
 
 bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
-  if (planned_for_.empty()) return false;
+  if (planned_for_.empty() || keeps_) return false;
   const CpuSet now = enforced_cpuset(ranks);
   if (now.empty() || now == planned_for_) return false;
   planned_for_ = now;
@@ -257,8 +287,12 @@ bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
   if (!all.is_subset_of(now)) std::fill(masks.begin(), masks.end(), left);
   auto slots = plan_slots(machine, {masks, cpus_per_task_, idle_cpus(machine, masks, now)});
   if (!slots) return false;
+  std::vector<int> nodes;
+  for (std::size_t at = 0; at < current_.size(); ++at) nodes.push_back(numa_of(at));
   plan_ = *std::move(slots);
   current_ = plan_.initial;
+  memory_follows_ = decide_memory(plan_.machine, memory_, real_, notes_);
+  ApplyResult result;
   notes_.insert("the step's CPUs changed while it ran: ranks were placed again");
   for (int i = 0; i < ranks.count(); ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -268,8 +302,10 @@ bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
     if (mask) bound_[at] = *mask;
     left_[at] = CpuSet();
     newcomer_[at] = !state.attached();  // bound when it attaches, not put back where it was
-    if (state.movable()) move(LocalRank(i), state, cpus_of(LocalRank(i)));
+    if (state.movable() && move(LocalRank(i), state, cpus_of(LocalRank(i))))
+      count_move(at, nodes[at], result);
   }
+  move_memory(ranks, result);
   return true;
 }
 

@@ -17,7 +17,11 @@ namespace ondeloc {
 
 struct ApplyResult {
   std::vector<LocalRank> moved;  // CPUs changed
-  int migrations = 0;            // NUMA node changed
+  struct Migration {
+    LocalRank rank;
+    int from, to;  // NUMA nodes, kernel's numbers
+  };
+  std::vector<Migration> migrations;  // NUMA node changed
 };
 
 class Placement {
@@ -42,11 +46,9 @@ class Placement {
   bool memory_follows() const { return memory_follows_; }
   std::set<std::string>& notes() { return notes_; }
 
-  // decide=never: nobody is bound, ever.
-  void keep_bindings() {
-    keeps_ = true;
-    newcomer_.assign(newcomer_.size(), false);
-  }
+  // decide=never, or ranks that cannot take each other's place: nobody is bound, ever.
+  void keep_bindings();
+  bool keeps_bindings() const { return keeps_; }
   // Binds ranks that attached to their slot where Slurm gave all of them one mask, and looks at the
   // others once as put_back() does.
   void meet_newcomers(Ranks& ranks);
@@ -55,6 +57,8 @@ class Placement {
   void put_back(Ranks& ranks);
   // True when `wanted` moves somebody to other CPUs.
   bool changes(const Mapping& wanted) const;
+  // Binds everybody before any page moves: copying takes seconds, and as long a rank would share
+  // the CPUs of one that waits for its turn.
   ApplyResult apply(const Mapping& wanted, Ranks& ranks);
   // The step's cpuset changed under us (CPUs taken away or back): plans again. True when it did.
   bool follow_cpuset(const Machine& machine, Ranks& ranks);
@@ -65,7 +69,10 @@ class Placement {
   void bind_newcomer(LocalRank rank, RankState& state);
   void put_back_one(LocalRank rank, const RankState& state);
   void note_replaced(std::size_t at, WorldRank rank);
-  void move_memory(const RankState& state, NodeIndex from, NodeIndex to);
+  int numa_of(std::size_t at) const;  // kernel's number of the NUMA node of its slot
+  void count_move(std::size_t at, int from, ApplyResult& result);
+  void move_memory(Ranks& ranks, const ApplyResult& result);
+  void move_memory(const RankState& state, int from, int to);
   void note_failures(WorldRank rank, const struct BindResult& result);
 
   SlotPlan plan_;
@@ -78,6 +85,8 @@ class Placement {
   std::vector<int> migrations_;
   int cpus_per_task_ = 1;
   CpuSet planned_for_;  // cpuset at the time of planning, empty where not enforced
+  Memory memory_ = Memory::kAuto;
+  bool real_ = true;
   bool memory_follows_ = false;
   bool keeps_ = false;
   std::set<std::string> notes_;

@@ -200,8 +200,7 @@ class Mapper {
   }
 
   void prepare() {
-    const bool moves = config_.options.decide != Decide::kNever;
-    if (moves && placement_->follow_cpuset(*machine_, ranks_)) turn_->machine_changed();
+    if (placement_->follow_cpuset(*machine_, ranks_)) turn_->machine_changed();
     placement_->put_back(ranks_);
   }
 

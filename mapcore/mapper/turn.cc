@@ -44,8 +44,7 @@ std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const Counte
                          until_next_look(seconds, options_.slope, 1e-3 * options_.max_interval_ms);
   const double cost_start = cost_at_start(traffic, delta);
   ledger_.add(cost_now, cost_start);
-  if (cost_now == 0 || traffic.ranks() < 2 || options_.decide == Decide::kNever)
-    return std::nullopt;
+  if (cost_now == 0 || traffic.ranks() < 2 || placement_.keeps_bindings()) return std::nullopt;
   auto wanted = map(traffic, delta);
   if (!wanted) {
     placement_.notes().insert(wanted.error().message());

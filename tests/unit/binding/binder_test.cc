@@ -87,6 +87,31 @@ TEST_CASE("all threads of a process move, with real masks") {
   for (const int end : runs) close(end);
 }
 
+TEST_CASE("a thread that has the new mask already keeps it, also inside the old one") {
+  const CpuSet all = *get_affinity(0);
+  if (all.count() < 2) {
+    WARN("one CPU only: masks cannot differ here");
+    return;
+  }
+  CpuSet last;  // by its place in `all` it would go to the first CPU of the new slot
+  last.set(all.to_vector().back());
+  CpuSet pair = last;
+  pair.set(all.to_vector()[all.to_vector().size() - 2]);
+  for (const CpuSet& slot : {last, pair}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (;;) pause();
+    }
+    REQUIRE(set_affinity(child, slot).ok());
+    const BindResult result = move_process(child, all, slot);
+    CHECK(*get_affinity(child) == slot);
+    CHECK(result.moved == 0);
+    CHECK(result.left_alone == 0);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+}
+
 TEST_CASE("the own process is read from /proc") {
   CHECK(read_process_stat(getpid())->parent == getppid());
   CHECK(read_process_stat(getpid())->start > 0);

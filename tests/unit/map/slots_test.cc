@@ -62,6 +62,22 @@ TEST_CASE("ranks that were bound to nothing keep all CPUs and all nodes") {
   CHECK(used(plan_for("numa:4 core:8 pu:1", 5, 4)) ==
         Lists{"0-3", "4-7", "12-15", "16-19", "24-27"});
   CHECK(used(plan_for("numa:2 core:2 pu:2", 2, 1)) == Lists{"0-3", "4-7"});
+  // Fewer ranks than nodes: half of the machine would lie idle.
+  CHECK(used(plan_for("numa:4 core:4 pu:1", 2, 1)) == Lists{"0-7", "8-15"});
+  CHECK(used(plan_for("numa:4 core:4 pu:1", 5, 1)) ==
+        Lists{"0-2", "4-6", "8-10", "12-14", "3,7,11"});
+  // Who says that two are enough gets them inside a node.
+  CHECK(used(plan_for("numa:4 core:4 pu:1", 2, 2)) == Lists{"0-3", "8-11"});
+}
+
+TEST_CASE("disjoint masks of different widths are not to be exchanged") {
+  const Machine machine = *load_machine("numa:2 core:8 pu:1");
+  const auto is_uneven = [&](const std::vector<CpuSet>& masks) {
+    return plan_slots(machine, {masks, 1, {}})->uneven;
+  };
+  CHECK(is_uneven({cpus("0"), cpus("1-6"), cpus("8"), cpus("9-14")}));
+  CHECK(!is_uneven({cpus("0-1"), cpus("8-9")}));
+  CHECK(!is_uneven({cpus("0-2"), cpus("0-2"), cpus("8")}));  // --cpu-bind=ldoms on uneven nodes
 }
 
 TEST_CASE("more ranks than PUs: slots repeat evenly") {

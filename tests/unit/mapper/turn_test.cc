@@ -25,3 +25,36 @@ TEST_CASE("a turn that moves nobody asks for nobody's memory") {
   CHECK(reads_in([&] { remapped = turn.take(delta, 0.5).remapped; }) == 0);
   CHECK(!remapped);
 }
+
+TEST_CASE("ranks with CPUs of their own in different numbers stay, and the report says why") {
+  const Machine machine = *load_machine("numa:2 core:4 pu:1");
+  const WaitingRanks waiting(std::vector<std::vector<std::uint64_t>>{{0x1}, {0xe}, {0x10}, {0xe0}});
+  Ranks ranks(4);
+  ranks.refresh(waiting.view());
+  auto placement = Placement::plan(machine, ranks, 1, Memory::kStay, false);
+  REQUIRE(placement);
+  CHECK(placement->keeps_bindings());
+  CHECK(placement->notes().size() == 1);
+  const Options options = *parse_options("online,decide=always");
+  Turn turn(options, machine, *placement, ranks);
+  CounterDelta delta;
+  delta.matrix.ranks = 4;
+  delta.matrix.entries = {{0, 2, 1e9, 100}, {1, 3, 1e9, 100}};
+  delta.off_node.resize(4);
+  const ReportInterval line = turn.take(delta, 0.5);
+  CHECK(!line.remapped);
+  CHECK(line.remote_share_before == 1.0);
+}
+
+TEST_CASE("ranks that nobody binds are said to be mapped as they would be") {
+  const Machine machine = *load_machine("numa:2 core:2 pu:1");
+  const WaitingRanks waiting(std::vector<std::vector<std::uint64_t>>{{0xf}, {0xf}});
+  Ranks ranks(2);
+  ranks.refresh(waiting.view());
+  auto placement = Placement::plan(machine, ranks, 1, Memory::kStay, false);
+  REQUIRE(placement);
+  CHECK(placement->notes().empty());
+  placement->keep_bindings();
+  REQUIRE(placement->notes().size() == 1);
+  CHECK(placement->notes().begin()->find("are not bound and stay so") != std::string::npos);
+}

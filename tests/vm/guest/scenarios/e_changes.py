@@ -65,6 +65,7 @@ def memory_step(name, memory, right, touched=PAGES):
     watched = step(name, ["-n4"], [TALK, "--memory", touched >> 20], online=f"{OPTIONS},decide=always,memory={memory}",
                    phases=[Phase("quiet", at_rest), Phase("pair", enough)])
     check(last.get("moves"), f"no rank changed its node: {[show(ranks) for ranks in watched.series[-2:]]}; {watched.report['notes']}")
+    alone(watched.during("pair"), 4)  # nor while pages are copied: all are bound before
     check(right(last["moves"], last["pages"]),
           f"{memory}: ranks went {last['moves']}, pages are {last['pages']}: {watched.report['notes']}")
     return watched, last["moves"]
