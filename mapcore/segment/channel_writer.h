@@ -37,7 +37,7 @@ class ChannelWriter {
   void write(std::uint64_t now_ns, std::uint32_t world, std::uint64_t bytes) {
     ondeloc_event_cell* cell = cell_;
     if (__builtin_expect(
-            cell == nullptr || count_ == ONDELOC_EVENTS_PER_CELL || now_ns - base_ns_ > UINT32_MAX,
+            cell == nullptr || count_ >= ONDELOC_EVENTS_PER_CELL || now_ns - base_ns_ > UINT32_MAX,
             0)) {
       cell = next_cell(now_ns);
       if (cell == nullptr) return drop(bytes);

@@ -91,6 +91,9 @@ bool of_this_step() {
          static_cast<int>(leading_number(procid)) == self.world_rank;
 }
 
+// The MPI ABI has larger numbers for all levels: a weaker one merely costs atomics then.
+bool is_multiple() { return self.thread_level >= open_mpi::kThreadMultiple; }
+
 bool recognise_mpi() {
   if (!find_mpi_calls(self.calls)) return false;
   const int series = open_mpi_series(self.calls, self.library);
@@ -180,7 +183,7 @@ Way choose_way() {
 
 bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   static const std::uint64_t never = 0;
-  const bool multiple = self.thread_level == open_mpi::kThreadMultiple;
+  const bool multiple = is_multiple();
   if (multiple) add_note(ONDELOC_NOTE_THREAD_MULTIPLE);
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
   if (may_be_moved() && is_bound_to_memory()) add_note(ONDELOC_NOTE_BOUND_MEMORY);
@@ -197,7 +200,7 @@ bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
 
 void start_counting() {
   counting.active.store(true);
-  install_hooks(self.table, self.thread_level == open_mpi::kThreadMultiple, self.way);
+  install_hooks(self.table, is_multiple(), self.way);
   attached.store(true);
 }
 
@@ -219,7 +222,7 @@ void start_reporting(const ondeloc_cell* row, const std::uint32_t* world_of_loca
   plan.events = self.events;
   plan.world_of_local = self.by_pmix ? world_of_local : nullptr;
   plan.interval_ms = self.step.interval_ms;
-  plan.multiple = self.thread_level == open_mpi::kThreadMultiple;
+  plan.multiple = is_multiple();
   plan.thread_level = self.thread_level;
   plan.notes = notes.load(std::memory_order_relaxed);
   plan.library = self.library;

@@ -69,9 +69,12 @@ Peers* make_peers(void* comm) {
   const auto size = static_cast<std::uint32_t>(peer_count(comm));
   if (size == 0) return nullptr;
   Peers* peers = take_spare(size);
-  if (peers == nullptr) peers = new_peers(size);
+  if (peers != nullptr) {
+    for (std::uint32_t i = 0; i < size; ++i) peers->place(i).store(0, std::memory_order_relaxed);
+  } else {
+    peers = new_peers(size);  // zero, and without memory where nobody is sent to
+  }
   if (peers == nullptr) return nullptr;
-  for (std::uint32_t i = 0; i < size; ++i) peers->place(i).store(0, std::memory_order_relaxed);
   peers->size = size;
   peers->comm.store(comm, std::memory_order_release);
   return peers;
@@ -118,15 +121,24 @@ void peers_forget(void* comm) {
   keep_spare(peers);
 }
 
-std::uint64_t peers_translate(Peers* peers, void* comm, int peer) {
+namespace {
+
+// Open MPI walks through the whole group of the world for it, for every peer anew.
+int ask_for_world_rank(void* comm, int peer) {
   int inter = 0, world = -1;
   open_mpi::Handle group = nullptr;
   state.calls.comm_test_inter(comm, &inter);
   const auto group_of = inter != 0 ? state.calls.comm_remote_group : state.calls.comm_group;
-  if (group_of(comm, &group) == open_mpi::kSuccess) {
-    state.calls.group_translate_ranks(group, 1, &peer, state.world_group, &world);
-    state.calls.group_free(&group);
-  }
+  if (group_of(comm, &group) != open_mpi::kSuccess) return -1;
+  state.calls.group_translate_ranks(group, 1, &peer, state.world_group, &world);
+  state.calls.group_free(&group);
+  return world;
+}
+
+}  // namespace
+
+std::uint64_t peers_translate(Peers* peers, void* comm, int peer) {
+  const int world = comm == state.calls.comm_world ? peer : ask_for_world_rank(comm, peer);
   const std::uint64_t place =
       std::uint64_t{static_cast<std::uint32_t>(world)} << 32 | cell_of_world(world);
   peers->place(static_cast<std::uint32_t>(peer)).store(place, std::memory_order_relaxed);

@@ -93,12 +93,43 @@ int look_for_code(dl_phdr_info* object, std::size_t, void* data) {
   return query->found ? 1 : 0;
 }
 
+struct Nth {
+  Name name;
+  int left;
+};
+
+int stop_at_nth(dl_phdr_info* object, std::size_t, void* data) {
+  auto* nth = static_cast<Nth*>(data);
+  if (nth->left-- > 0) return 0;
+  const bool fits = std::strlen(object->dlpi_name) < sizeof(Name);
+  copy_text(nth->name.path, fits ? object->dlpi_name : "");
+  return 1;
+}
+
+// A library that brings its own MPI_Init (the stubs of a sequential MUMPS or LAMMPS) and was loaded
+// without RTLD_GLOBAL, as Python does it, is found neither behind this one nor by its name.
+void* symbol_of_any_library(const char* name) {
+  const void* ours = dlsym(RTLD_DEFAULT, name);
+  Nth nth;
+  for (int n = 0;; ++n) {
+    nth.left = n;
+    if (dl_iterate_phdr(stop_at_nth, &nth) == 0) return nullptr;
+    if (nth.name.path[0] == '\0') continue;
+    void* handle = dlopen(nth.name.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    void* found = dlsym(handle, name);
+    if (found != nullptr && found != ours) return found;  // and it stays loaded
+    dlclose(handle);
+  }
+}
+
 }  // namespace
 
 void* next_symbol(const char* name) {
   if (dlsym == nullptr) return nullptr;
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
-  return mpi_symbol(name);
+  if (void* next = mpi_symbol(name)) return next;
+  return symbol_of_any_library(name);
 }
 
 void* mpi_symbol(const char* name) {

@@ -28,6 +28,12 @@ class NotInTheWay(comparing.Comparing):
         self.assert_same("-n1", "/nonexistent")
         self.assert_same("-n1", "sh", "-c", "kill -SEGV $$")
 
+    def test_libraries_with_an_mpi_of_their_own(self):
+        """As a sequential MUMPS brings one. Loaded without RTLD_GLOBAL they are behind nobody."""
+        for how in "linked", "dlopen":
+            result = self.assert_same("-n2", f"{harness.APPS}/serial_{how}")
+            self.assertEqual((result.returncode, result.stdout), (0, "1 2 3\n" * 2))
+
     def test_program_that_never_calls_mpi_init(self):
         self.assert_same("-n2", "ompi_info", "--version")
 
