@@ -113,8 +113,8 @@ void add_slot_options(CLI::App& command, SlotOptions& options) {
 
 namespace {
 
-Status check_fits(const Place& place, const SlotOptions& options, int ranks,
-                  const std::string& previous) {
+Status check_fits(const Place& place, const MachineOptions& machine, const SlotOptions& options,
+                  int ranks, const std::string& previous) {
   const int cpus = place.usable.count(), each = std::max(1, options.cpus_per_task);
   if (each > 1 && options.single_threads && previous.empty())
     return Error(
@@ -124,9 +124,13 @@ Status check_fits(const Place& place, const SlotOptions& options, int ranks,
     return Error(fmt::format("--cpus-per-task: {} CPUs a rank, and there {} {} in all", each,
                              cpus == 1 ? "is" : "are", cpus));
   if (options.oversubscribe || ranks <= cpus / each) return {};
+  const bool host = machine.topology == "host";
   return Error(fmt::format(
-      "{} ranks of {} CPU{} each do not fit on {} CPU{}: use --oversubscribe to let them share",
-      ranks, each, each == 1 ? "" : "s", cpus, cpus == 1 ? "" : "s"));
+      "{} ranks of {} CPU{} each do not fit on {}{} CPU{}{}: {}use --oversubscribe to let them "
+      "share",
+      ranks, each, each == 1 ? "" : "s", host ? "the " : "", cpus, cpus == 1 ? "" : "s",
+      host ? " of this machine" : "",
+      host ? "say with --topology which machine they run on, or " : ""));
 }
 
 // For lama each hardware thread is a slot, and where ranks share, as often as any other: the
@@ -173,7 +177,7 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
   const auto wanted = number_of_ranks(matrix, options.ranks);
   if (!wanted) return wanted.error();
   int ranks = *wanted;
-  if (Status good = check_fits(place, options, ranks, previous); !good)
+  if (Status good = check_fits(place, machine, options, ranks, previous); !good)
     return std::move(good).error();
   if (previous.empty()) {
     return Layout{place.machine, free_slots(place, options, ranks), place.model, {}, &place.whole,
@@ -187,6 +191,11 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
   for (const CpuSet& pus : *placement) request.idle -= pus;
   auto plan = plan_slots(place.machine, request);
   if (!plan) return std::move(plan).error();
+  if (plan->uneven)
+    return Error(
+        fmt::format("mapping '{}' gives its ranks CPUs of their own in different numbers: "
+                    "none can take another's place",
+                    name_of_input(previous)));
   if (Status same = check_widths(*plan, options, previous); !same) return std::move(same).error();
   CostModel model = CostModel::from(plan->machine, machine.overrides);
   return Layout{std::move(plan->machine), std::move(plan->slots), std::move(model),
@@ -222,8 +231,8 @@ int moves_from(const Layout& layout, const SlotSet& slots) {
 
 Result<TimedMapping> timed_mapping(const std::string& spec, const Layout& layout,
                                    const Traffic& traffic, const Compute& compute) {
-  const MapRequest request{layout.machine,  layout.slots, traffic,     layout.model,
-                           layout.previous, {},           layout.whole};
+  const MapRequest request{layout.machine,  layout.slots,    traffic,     layout.model,
+                           layout.previous, layout.off_node, layout.whole};
   const auto begin = std::chrono::steady_clock::now();
   auto mapping = compute(request);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -232,7 +241,7 @@ Result<TimedMapping> timed_mapping(const std::string& spec, const Layout& layout
   result.slots = slots_of_ranks(spec, layout, result.mapping);
   Mapping own;  // rank i on slot i of `slots`
   while (own.size() < result.slots.size()) own.emplace_back(static_cast<int>(own.size()));
-  result.cost = evaluate(layout.model, result.slots, traffic, own);
+  result.cost = evaluate(layout.model, result.slots, traffic, own, layout.off_node);
   result.migrations = moves_from(layout, result.slots);
   return result;
 }
@@ -265,10 +274,10 @@ Result<std::string> mapping_text(const std::string& format, const std::string& a
   RankCpus placement;
   for (const Slot& slot : result.slots) placement.push_back(slot.pus);
   const MappingReport report{algorithm, result.cost, result.migrations, result.seconds};
-  if (format == "rankfile") return to_rankfile(place.whole, place.usable, placement);
+  if (format == "rankfile") return to_rankfile(place.whole, place.usable, placement, layout.names);
   if (format == "cpu-bind") return to_cpu_bind(placement);
-  if (format == "json") return to_json(layout.machine, placement, report);
-  return to_table(layout.machine, placement, report);
+  if (format == "json") return to_json(layout.machine, placement, report, layout.names);
+  return to_table(layout.machine, placement, report, layout.names);
 }
 
 }  // namespace

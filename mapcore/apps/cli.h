@@ -72,6 +72,8 @@ struct Layout {
   Mapping previous;      // empty without a file
   const Machine* whole;  // of the place
   int ranks = 0;         // those of the matrix, and silent ones
+  RankNames names = {};
+  std::vector<double> off_node = {};  // bytes of each rank to other nodes; empty: none known
 };
 Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                            const SlotOptions& options, const CommMatrix& matrix,

@@ -86,8 +86,8 @@ Result<TimeWindow> parse_window(const std::string& text, ProfileReader& profile)
 Result<ProfileReader> open_profile(const std::string& path) {
   if (looks_like_report(path))
     return Error(
-        fmt::format("'{}' is the report of an online run: it holds no single messages, "
-                    "record them with --ondeloc=profile:FILE",
+        fmt::format("'{}' is JSON: the report of an online run holds no single messages, record "
+                    "them with --ondeloc=profile:FILE",
                     path));
   return ProfileReader::open(path);
 }

@@ -11,6 +11,7 @@
 #include "mapcore/profile/classify.h"
 #include "mapcore/profile/memory_csv.h"
 #include "mapcore/profile/metrics.h"
+#include "mapcore/profile/node_part.h"
 #include "mapcore/profile/window_matrix.h"
 
 namespace ondeloc::cli {
@@ -67,6 +68,8 @@ std::string memory_source(const ProfileReader& profile, const AnalysisOptions& o
 Result<Analysis> analyse(AnalysisOptions& options) {
   auto profile = open_profile(options.profile.file);
   if (!profile) return std::move(profile).error();
+  if (Status whole = check_all_ranks(*profile, options.profile.file); !whole)
+    return std::move(whole).error();
   auto clusters = cluster(*profile, options);
   if (!clusters) {
     // Perhaps why there is nothing.
@@ -86,9 +89,7 @@ Result<Analysis> analyse(AnalysisOptions& options) {
                   all_drops(*profile), other_notes(*profile)};
 }
 
-Json to_json(const std::optional<double>& value) {
-  return value ? Json(*value) : Json("unavailable");
-}
+Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json metrics_json(const Analysis& found) {
   const Metrics& m = found.metrics;

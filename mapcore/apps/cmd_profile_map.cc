@@ -4,6 +4,7 @@
 
 #include "mapcore/apps/cmd_profile.h"
 #include "mapcore/map/deloc.h"
+#include "mapcore/profile/node_part.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -18,9 +19,40 @@ struct ProfileMapOptions {
   std::string previous;
 };
 
+Result<NodePart> part_of(const ProfileSource& source, const std::string& file) {
+  if (const auto* report = std::get_if<ReportInput>(&source)) return node_part(*report);
+  return node_part(std::get<ProfileReader>(source), file);
+}
+
+// Who else there is has no place in this mapping, and no number that a user could mean.
+Status check_whole(const NodePart& part, const ProfileMapOptions& options) {
+  if (part.ranks.empty()) return {};
+  const char* given = !options.previous.empty()  ? "--previous"
+                      : options.slots.ranks != 0 ? "--ranks"
+                                                 : nullptr;
+  if (given == nullptr) return {};
+  return Error(
+      fmt::format("{}: '{}' is of the {} ranks of node '{}' alone, which are mapped anew: "
+                  "leave the option out",
+                  given, options.profile.file, part.ranks.size(), part.node));
+}
+
+// What the ranks of the node sent off it: to ranks of others in a profile, a sum in a report.
+std::vector<double> off_node(const ProfileSource& source, const CommMatrix& matrix,
+                             const NodePart& part) {
+  std::vector<double> bytes = matrix.sent_beyond(part.ranks);
+  if (const auto* report = std::get_if<ReportInput>(&source)) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const auto at = report->off_node.find(part.ranks[i]);
+      if (at != report->off_node.end()) bytes[i] += at->second;
+    }
+  }
+  return bytes;
+}
+
 // One group of concurrent pairs per cluster; of a report, which has no events, one group in all.
 Result<std::vector<PairGroup>> groups_of(ProfileSource& source, ProfileMapOptions& options,
-                                         const Traffic& whole) {
+                                         const NodePart& part, const Traffic& whole) {
   auto* profile = std::get_if<ProfileReader>(&source);
   if (profile == nullptr || profile->blocks().empty())
     return std::vector<PairGroup>{pairs_of(whole)};
@@ -32,15 +64,16 @@ Result<std::vector<PairGroup>> groups_of(ProfileSource& source, ProfileMapOption
   say_fewer(options.clusters, *clusters);
   std::vector<PairGroup> groups;
   for (const Cluster& cluster : clusters->clusters)
-    groups.push_back(pairs_of(Traffic(cluster.matrix)));
+    groups.push_back(
+        pairs_of(Traffic(part.ranks.empty() ? cluster.matrix : cluster.matrix.among(part.ranks))));
   return groups;
 }
 
 Result<TimedMapping> compute(ProfileSource& source, ProfileMapOptions& options,
-                             const Layout& layout, const Traffic& traffic) {
+                             const NodePart& part, const Layout& layout, const Traffic& traffic) {
   const AlgorithmSpec spec = split_algorithm(options.algorithm);
   if (spec.name != "deloc") return run_algorithm(options.algorithm, layout, traffic);
-  const auto groups = groups_of(source, options, traffic);
+  const auto groups = groups_of(source, options, part, traffic);
   if (!groups) return groups.error();
   return timed_mapping(options.algorithm, layout, traffic, [&](const MapRequest& request) {
     return map_deloc_groups(request, *groups, spec.argument);
@@ -59,13 +92,22 @@ Result<std::string> run_map(ProfileMapOptions& options) {
   if (!source) return std::move(source).error();
   auto matrix = source_matrix(*source, options.profile);
   if (!matrix) return matrix.error();
+  const auto part = part_of(*source, options.profile.file);
+  if (!part) return part.error();
+  if (Status whole = check_whole(*part, options); !whole) return std::move(whole).error();
+  std::vector<double> leaving = off_node(*source, *matrix, *part);
+  if (!part->ranks.empty()) *matrix = matrix->among(part->ranks);
   SlotOptions slots = options.slots;
   slots.single_threads = is_lama(options.algorithm);
-  const auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);
+  auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);
   if (!layout) return layout.error();
   matrix->ranks = layout->ranks;
+  if (!part->ranks.empty()) {
+    layout->names = {part->ranks, part->node};
+    layout->off_node = std::move(leaving);
+  }
   const Traffic traffic(*matrix);
-  const auto result = compute(*source, options, *layout, traffic);
+  const auto result = compute(*source, options, *part, *layout, traffic);
   if (!result) return result.error();
   return put_mapping(options.output, options.algorithm, *place, *layout, *result);
 }

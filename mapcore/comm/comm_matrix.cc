@@ -48,6 +48,35 @@ CommMatrix CommMatrix::with_ranks(int least) const {
   return matrix;
 }
 
+namespace {
+
+// -1 where it is not among them.
+int place_in(std::span<const int> some, int rank) {
+  const auto at = std::lower_bound(some.begin(), some.end(), rank);
+  return at != some.end() && *at == rank ? static_cast<int>(at - some.begin()) : -1;
+}
+
+}  // namespace
+
+CommMatrix CommMatrix::among(std::span<const int> some) const {
+  std::vector<MatrixEntry> kept;
+  for (const MatrixEntry& entry : entries) {
+    const int src = place_in(some, entry.src), dst = place_in(some, entry.dst);
+    if (src >= 0 && dst >= 0) kept.push_back({src, dst, entry.bytes, entry.messages});
+  }
+  return from_entries(static_cast<int>(some.size()), std::move(kept));
+}
+
+std::vector<double> CommMatrix::sent_beyond(std::span<const int> some) const {
+  std::vector<double> bytes(some.size(), 0);
+  for (const MatrixEntry& entry : entries) {
+    const int src = place_in(some, entry.src);
+    if (src >= 0 && place_in(some, entry.dst) < 0)
+      bytes[static_cast<std::size_t>(src)] += entry.bytes;
+  }
+  return bytes;
+}
+
 // What a rank sends is one run of the cells, what it receives comes in the order of the senders:
 // two rows that ascend are merged into one, and nothing is sorted.
 Traffic::Traffic(const CommMatrix& matrix) {

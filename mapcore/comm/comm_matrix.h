@@ -27,6 +27,10 @@ struct CommMatrix {
   double total_bytes() const;
   // The same traffic among at least this many ranks.
   CommMatrix with_ranks(int least) const;
+  // What some ranks (ascending) send each other, these numbered from 0 in that order; and the bytes
+  // that each of them sends to others.
+  CommMatrix among(std::span<const int> some) const;
+  std::vector<double> sent_beyond(std::span<const int> some) const;
 };
 
 // Symmetric traffic S = A + A^T in compressed rows: what every algorithm reads.

@@ -147,35 +147,33 @@ int numa_os(const Machine& machine, const CpuSet& pus) {
 
 }  // namespace
 
-std::string to_json(const Machine& machine, const RankCpus& placement,
-                    const MappingReport& report) {
+std::string to_json(const Machine& machine, const RankCpus& placement, const MappingReport& report,
+                    const RankNames& names) {
   Json ranks = Json::array();
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
     Json pus = Json::array();
     for (const PuOs pu : placement[rank].to_vector()) pus.push_back(pu.value);
-    ranks.push_back({{"rank", rank}, {"numa", numa_os(machine, placement[rank])}, {"pus", pus}});
+    ranks.push_back(
+        {{"rank", names.of(rank)}, {"numa", numa_os(machine, placement[rank])}, {"pus", pus}});
   }
   const Cost& cost = report.cost;
-  Json document = {{"algorithm", report.algorithm},
-                   {"ranks", ranks},
-                   {"cost",
-                    {{"total", cost.total},
-                     {"congestion", cost.congestion},
-                     {"locality", cost.locality},
-                     {"remote_share", nullptr},
-                     {"peak_load", cost.peak_load},
-                     {"migrations", report.migrations}}},
-                   {"seconds", report.seconds}};
+  Json document = {{"algorithm", report.algorithm}};
+  if (!names.world.empty()) document["node"] = names.host;
+  document["ranks"] = ranks;
+  document["cost"] = {{"total", cost.total},         {"congestion", cost.congestion},
+                      {"locality", cost.locality},   {"remote_share", nullptr},
+                      {"peak_load", cost.peak_load}, {"migrations", report.migrations}};
+  document["seconds"] = report.seconds;
   if (cost.remote_share) document["cost"]["remote_share"] = *cost.remote_share;
   return document.dump(2) + "\n";
 }
 
-std::string to_table(const Machine& machine, const RankCpus& placement,
-                     const MappingReport& report) {
+std::string to_table(const Machine& machine, const RankCpus& placement, const MappingReport& report,
+                     const RankNames& names) {
   std::string text = fmt::format("rank  NUMA node  CPUs\n");
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
-    text += fmt::format("{:>4}  {:>9}  {}\n", rank, numa_name(numa_os(machine, placement[rank])),
-                        placement[rank].to_list());
+    text += fmt::format("{:>4}  {:>9}  {}\n", names.of(rank),
+                        numa_name(numa_os(machine, placement[rank])), placement[rank].to_list());
   }
   text += fmt::format(
       "\nalgorithm {}, computed in {:.3f} ms\npredicted cost {:.6g} s "
@@ -237,13 +235,14 @@ Result<std::string> core_list(const std::vector<Core>& cores, const CpuSet& usab
 }  // namespace
 
 Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
-                                const RankCpus& placement) {
+                                const RankCpus& placement, const RankNames& names) {
   const std::vector<Core> cores = cores_of(whole);
   std::string text;
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
     auto list = core_list(cores, usable, placement[rank]);
-    if (!list) return std::move(list).error().within(fmt::format("rankfile: rank {}", rank));
-    text += fmt::format("rank {}=localhost slot={}\n", rank, *list);
+    if (!list)
+      return std::move(list).error().within(fmt::format("rankfile: rank {}", names.of(rank)));
+    text += fmt::format("rank {}={} slot={}\n", names.of(rank), names.host, *list);
   }
   return text;
 }

@@ -33,6 +33,13 @@ Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
 // The kernel's number of a NUMA node for people, "none" for the PUs that belong to no node (-1).
 std::string numa_name(int os);
 
+// What the ranks of a placement are called: on a node of a step on several there are others too.
+struct RankNames {
+  std::vector<int> world;          // each one's number in MPI_COMM_WORLD; empty: rank i is i
+  std::string host = "localhost";  // in a rankfile
+  int of(std::size_t rank) const { return world.empty() ? static_cast<int>(rank) : world[rank]; }
+};
+
 struct MappingReport {
   std::string algorithm;
   Cost cost;
@@ -40,18 +47,19 @@ struct MappingReport {
   double seconds = 0;  // computing the mapping took
 };
 
-// {"algorithm","ranks":[{"rank","numa","pus"}],"cost":{...},"seconds"}; numa = OS index, -1 where
-// the PUs belong to no NUMA node.
-std::string to_json(const Machine& machine, const RankCpus& placement, const MappingReport& report);
-std::string to_table(const Machine& machine, const RankCpus& placement,
-                     const MappingReport& report);
+// {"algorithm","node","ranks":[{"rank","numa","pus"}],"cost":{...},"seconds"}; numa = OS index, -1
+// where the PUs belong to no NUMA node; node: only with names of one.
+std::string to_json(const Machine& machine, const RankCpus& placement, const MappingReport& report,
+                    const RankNames& names = {});
+std::string to_table(const Machine& machine, const RankCpus& placement, const MappingReport& report,
+                     const RankNames& names = {});
 
-// "rank R=localhost slot=CORES", logical core numbers of the whole machine, as mpirun and
+// "rank R=HOST slot=CORES", logical core numbers of the whole machine, as mpirun and
 // --ondeloc=static: read them ("+n0" would need an allocation); single PUs where the machine has no
 // cores. Errors: a slot that is not whole cores (threads cannot be written in a rankfile), or a
 // list above the 63 characters that mpirun keeps.
 Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
-                                const RankCpus& placement);
+                                const RankCpus& placement, const RankNames& names = {});
 
 // "map_cpu:0,2" where every slot is one PU, else "mask_cpu:0x3,0xc": an argument of srun
 // --cpu-bind.

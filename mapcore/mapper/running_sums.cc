@@ -6,13 +6,15 @@
 namespace ondeloc {
 
 constexpr unsigned kSeldomest = 64;
+// So that the first write has a line for every rank, which tells a reader whose ranks these are.
+constexpr std::uint64_t kNeverWritten = UINT64_MAX;
 
 RunningSums::RunningSums(const SegmentView& view, const EventPools& pools,
                          std::span<const std::uint32_t> world_of)
     : view_(view),
       pools_(pools),
       world_of_(world_of),
-      written_drops_(world_of.size()),
+      written_drops_(world_of.size(), kNeverWritten),
       written_(world_of.size() * (world_of.size() + 1)) {}
 
 void RunningSums::write(ProfileWriter& writer) {

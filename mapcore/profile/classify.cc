@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ondeloc {
 
 std::string_view to_string(MappingClass kind) {
@@ -19,9 +21,12 @@ std::string_view to_string(MappingClass kind) {
 
 namespace {
 
+// Two messages a microsecond apart are no load of megabytes a second: what is shorter than an
+// interval counts as one.
 double load_rate(const Metrics& m) {
-  if (m.seconds <= 0 || m.tasks == 0) return 0;
-  return m.lcomm / m.seconds / m.tasks;
+  const double seconds = std::max(m.seconds, m.interval_s);
+  if (seconds <= 0 || m.tasks == 0) return 0;
+  return m.lcomm / seconds / m.tasks;
 }
 
 struct FirstQuestion {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <vector>
 
@@ -56,6 +57,7 @@ class LineFile {
     }
   }
   std::uint64_t line() const { return line_; }
+  int error() const { return error_; }  // errno of a read that failed, which ended the lines
   double share() const {
     return size_ == 0 ? 1 : std::min(1.0, static_cast<double>(read_) / static_cast<double>(size_));
   }
@@ -70,14 +72,18 @@ class LineFile {
     filled_ -= at_;
     at_ = 0;
     if (filled_ == buffer_.size()) filled_ = kMaxLine + 1;  // a line without an end: keep its start
-    const ssize_t got = ::read(fd_.get(), buffer_.data() + filled_, buffer_.size() - filled_);
+    ssize_t got = 0;
+    do {
+      got = ::read(fd_.get(), buffer_.data() + filled_, buffer_.size() - filled_);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) error_ = errno;
     if (got <= 0) return false;
     filled_ += static_cast<std::size_t>(got);
     read_ += static_cast<std::uint64_t>(got);
     return true;
   }
   std::optional<std::string_view> last() {
-    if (at_ == filled_) return std::nullopt;
+    if (at_ == filled_ || error_ != 0) return std::nullopt;
     const std::string_view rest(buffer_.data() + at_, filled_ - at_);
     at_ = filled_;
     ++line_;
@@ -90,6 +96,7 @@ class LineFile {
   std::size_t at_ = 0, filled_ = 0;
   std::uint64_t read_ = 0;
   std::uint64_t line_ = 0;
+  int error_ = 0;
 };
 
 Result<LineFile> open_lines(const std::string& path) {
@@ -119,10 +126,15 @@ Status for_each_line(const std::string& path, double base, const Progress& progr
     }
     if (Status good = each(*event, lines->line()); !good) return good;
   }
-  return {};
+  if (lines->error() == 0) return {};
+  errno = lines->error();
+  return Error::from_errno(fmt::format("events '{}' cannot be read to its end", path));
 }
 
 }  // namespace
+
+// Of a message: sums of as many as a file can hold stay exact.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
 std::optional<ProfileEvent> parse_event_line(std::string_view line) {
   std::array<std::string_view, 4> part;
@@ -136,7 +148,7 @@ std::optional<ProfileEvent> parse_event_line(std::string_view line) {
   const auto time = parse_time(part[0]);
   const auto src = parse_unsigned(part[1], profile_format::kMaxRanks - 1);
   const auto dst = parse_unsigned(part[2], profile_format::kMaxRanks - 1);
-  const auto bytes = parse_unsigned(part[3]);
+  const auto bytes = parse_unsigned(part[3], kMostBytes);
   if (!time || !src || !dst || !bytes) return std::nullopt;
   return ProfileEvent{*time, static_cast<std::uint32_t>(*src), static_cast<std::uint32_t>(*dst),
                       *bytes};

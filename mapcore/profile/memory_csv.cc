@@ -46,8 +46,13 @@ Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const st
     return Error(fmt::format("memory '{}': no line rank,accessed_bytes[,dram_bytes] in it", name));
   std::vector<RankMemory> all;
   all.reserve(found.size());
-  for (const auto& [rank, memory] : found) all.push_back(memory);
-  return all;
+  for (const auto& [rank, memory] : found) {
+    if (rank != all.size()) break;
+    all.push_back(memory);
+  }
+  if (all.size() == static_cast<std::size_t>(ranks)) return all;
+  return Error(
+      fmt::format("memory '{}': rank {} of the {} ranks is missing", name, all.size(), ranks));
 }
 
 Result<std::vector<RankMemory>> read_memory_csv(const std::string& path, int ranks) {

@@ -63,7 +63,10 @@ void read_extras(const Json& report, ReportInput& input) {
   input.job = whole_number(report, "job");
   input.step = whole_number(report, "step");
   if (const Json* off = find(report, "off_node"); off != nullptr && off->is_array()) {
-    for (const Json& cell : *off) input.off_node_bytes += number(cell, "bytes").value_or(0);
+    for (const Json& cell : *off) {
+      const double bytes = number(cell, "bytes").value_or(0);
+      if (const auto src = rank_at(cell, "src"); src && bytes > 0) input.off_node[*src] += bytes;
+    }
   }
   if (const Json* intervals = find(report, "intervals");
       intervals != nullptr && intervals->is_array()) {

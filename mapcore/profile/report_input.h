@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ struct ReportInput {
   std::uint64_t job = 0, step = 0;
   CommMatrix matrix;  // by world rank; ranks = largest rank + 1
   std::vector<int> ranks;
-  double off_node_bytes = 0;
+  std::map<int, double> off_node;  // bytes that a world rank sent to other nodes
   std::size_t intervals = 0;
   double seconds = 0;
   int remaps = 0;

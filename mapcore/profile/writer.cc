@@ -40,6 +40,14 @@ bool is_pipe(int fd) {
   return fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode);
 }
 
+// True for what a profile begins with, however little of it there is.
+bool begins_like_profile(int fd) {
+  char start[8];
+  const ssize_t got = pread(fd, start, sizeof(start), 0);
+  return got >= 0 &&
+         std::equal(start, start + got, static_cast<const char*>(profile_format::kFileMagic));
+}
+
 // Locked before it is emptied, so that what another recorder has written stays. Where the file
 // system has no locks it is as if there were nobody else.
 Status empty_alone(int fd, const std::string& path) {
@@ -48,6 +56,9 @@ Status empty_alone(int fd, const std::string& path) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return Error(fmt::format("profile '{}' is being written by another recorder", path),
                  EWOULDBLOCK);
+  if (!begins_like_profile(fd))
+    return Error(
+        fmt::format("profile '{}' cannot be written: the file that is there is no profile", path));
   if (ftruncate(fd, 0) == 0) return {};
   return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
 }
@@ -68,7 +79,7 @@ void remove_file(int fd, const std::string& path) {
 Result<ProfileWriter> ProfileWriter::create(const std::string& path,
                                             const profile_format::FileHeader& header) {
   // Without a reader a pipe is ENXIO; for other files O_NONBLOCK means nothing.
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
   if ((!fd.valid() && errno == ENXIO) || (fd.valid() && is_pipe(fd.get())))
     return Error(fmt::format("profile '{}' cannot be written: it is a pipe, not a file", path));
   if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be written", path));

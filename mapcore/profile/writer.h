@@ -43,7 +43,8 @@ struct NodeShift {
 
 class ProfileWriter {
  public:
-  // Creates or replaces the file, as the calling user, mode 0644 less the umask. What is written
+  // Creates the file, or empties one that is a profile already, as the calling user, mode 0644 less
+  // the umask; any other file stays as it is. What is written
   // can be read at once and stays after an error: for recorders. A named pipe is refused: opening
   // or writing one waits for its reader, and nobody waits for a recorder. The
   // file is locked (flock(2)) until it is closed: one that another writer holds is left as it is,

@@ -160,6 +160,84 @@ TEST_CASE("the map of a profile is coordinated's; deloc takes one group per clus
   CHECK(map({}) != map({"-a", "deloc"}));
 }
 
+namespace {
+
+// Of a node with ranks 1, 3 and 4 of six; 1 and 3 talk, 4 only to other nodes.
+std::string node_profile(const TempDir& dir, const std::string& name, std::uint32_t nodes = 1,
+                         std::uint32_t recorded = 3) {
+  profile_format::FileHeader header = small_header(6);
+  header.local_ranks = recorded;
+  header.nodes = nodes;
+  header.node = "n7";
+  auto writer = ProfileWriter::create(dir.file(name), header);
+  REQUIRE(writer.ok());
+  for (std::uint64_t at = 0; at < 100; ++at) {
+    REQUIRE(writer->add({at, 1, 3, 1000}).ok());
+    REQUIRE(writer->add({at, 4, 0, 1000}).ok());
+  }
+  const RankDrops drops[] = {{1, 0, 0}, {3, 0, 0}, {4, 0, 0}};
+  REQUIRE(writer->add_drops(drops).ok());
+  if (nodes > 1) {
+    const NodeShift parts[] = {{"n7", 0, 3}, {"n8", 0, 3}};
+    REQUIRE(writer->add_nodes(parts).ok());
+  }
+  REQUIRE(writer->finish().ok());
+  return dir.file(name);
+}
+
+}  // namespace
+
+TEST_CASE("a node's profile maps the ranks that ran there, by name of node and rank") {
+  const TempDir dir;
+  const std::string part = node_profile(dir, "app.prof.n7");
+  const std::vector<std::string> words{"profile", "map", part, "-t", "numa:2 core:2 pu:1"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run_command(dir, more);
+  };
+  const Ran file = with({"-f", "rankfile"});
+  CAPTURE(file.out, file.err);
+  CHECK(file.out ==
+        "rank 1=n7 slot=0\n"
+        "rank 3=n7 slot=1\n"
+        "rank 4=n7 slot=2\n");
+  const auto json = nlohmann::json::parse(with({"-f", "json"}).out);
+  CHECK(json["node"] == "n7");
+  CHECK(json["ranks"][2]["rank"] == 4);
+  // What leaves the node loads the memory of who sent it.
+  CHECK(json["cost"]["peak_load"].get<double>() < 1.5);
+  CHECK(with({"-a", "deloc", "-f", "rankfile"}).out.find("rank 4=n7") != std::string::npos);
+  check_sentence(with({"-n", "8"}), 1, "--ranks: '" + part + "' is of the 3 ranks of node 'n7'");
+  write_text(dir.file("prev.json"), R"({"ranks":[]})");
+  check_sentence(with({"-p", dir.file("prev.json")}), 1, "--previous: ");
+}
+
+TEST_CASE("a report of one node of several maps its own ranks") {
+  const TempDir dir;
+  write_text(dir.file("r.json"), R"({"node":"n2","ranks":[{"rank":9},{"rank":8}],
+    "matrix":[{"src":8,"dst":9,"bytes":1000,"messages":3}],
+    "off_node":[{"src":9,"bytes":5,"messages":1}]})");
+  const Ran ran = run_command(
+      dir, {"profile", "map", dir.file("r.json"), "-t", "numa:2 core:2 pu:1", "-f", "rankfile"});
+  CHECK(ran.out ==
+        "rank 8=n2 slot=0\n"
+        "rank 9=n2 slot=1\n");
+}
+
+TEST_CASE("what needs all ranks, or those of one node, says so") {
+  const TempDir dir;
+  const std::string part = node_profile(dir, "part"), merged = node_profile(dir, "merged", 2, 6);
+  for (const char* command : {"metrics", "classify"})
+    check_sentence(run_command(dir, {"profile", command, part}), 1,
+                   "holds 3 of the 6 ranks: put the profiles of all nodes together first");
+  CHECK(run_command(dir, {"profile", "classify", merged}).status == 0);
+  check_sentence(run_command(dir, {"profile", "map", merged, "-t", "numa:2 core:4 pu:1"}), 1,
+                 "holds the recordings of 2 nodes, and a mapping is of one");
+  const std::string early = node_profile(dir, "early", 1, 4);
+  check_sentence(run_command(dir, {"profile", "map", early, "-t", "numa:2 core:4 pu:1"}), 1,
+                 "is of 4 of 6 ranks, and names 3 of them");
+}
+
 TEST_CASE("long work says how far it is") {
   const TempDir dir;
   for (const char* after : {"0", "1000"}) {

@@ -231,6 +231,22 @@ TEST_CASE("a named pipe is refused at once, with a reader and without") {
   }
 }
 
+TEST_CASE("a file that is no profile stays as it is") {
+  const TempDir dir;
+  write_text(dir.file("notes"), "do not lose this\n");
+  auto writer = ProfileWriter::create(dir.file("notes"), small_header(4));
+  REQUIRE(!writer.ok());
+  CHECK(writer.error().message() ==
+        "profile '" + dir.file("notes") +
+            "' cannot be written: the file that is there is no profile");
+  CHECK(read_text(dir.file("notes")) == "do not lose this\n");
+  for (const char* start : {"", "ODL", "ODLPROF1 of another release"}) {
+    write_text(dir.file("old"), start);
+    CHECK(ProfileWriter::create(dir.file("old"), small_header(4)).ok());
+    CHECK(read_text(dir.file("old")).size() == profile_format::kFileHeaderSize);
+  }
+}
+
 TEST_CASE("a full disk leaves the complete blocks and one error") {
   const TempDir dir;
   struct rlimit before {};

@@ -94,9 +94,15 @@ TEST_CASE("thousands of intervals are one pass over the messages") {
 
 TEST_CASE("a bad line is told with its number and leaves no file") {
   const TempDir dir;
-  const std::vector<std::string> bad{
-      "x,1,2,3", "1,2,3",        "1,2,3,4,5",      "-1,0,1,2",
-      "1,2,3,",  "1.2345,0,1,2", "1,99999999,0,1", std::string(9000, '7')};
+  const std::vector<std::string> bad{"x,1,2,3",
+                                     "1,2,3",
+                                     "1,2,3,4,5",
+                                     "-1,0,1,2",
+                                     "1,2,3,",
+                                     "1.2345,0,1,2",
+                                     "1,99999999,0,1",
+                                     std::string(9000, '7'),
+                                     "1,0,1,281474976710657"};
   for (const std::string& line : bad) {
     write_text(dir.file("e.csv"), "time_us,src,dst,bytes\n0,0,1,10\n" + line + "\n5,1,0,3\n");
     const auto counts = import_events_csv(dir.file("e.csv"), dir.file("out"));
@@ -110,6 +116,16 @@ TEST_CASE("a bad line is told with its number and leaves no file") {
   write_text(dir.file("big.csv"), "0,0,7,10\n");
   CHECK(!import_events_csv(dir.file("big.csv"), dir.file("out"), 7).ok());
   CHECK(import_events_csv(dir.file("big.csv"), dir.file("out"), 8)->ranks == 8);
+}
+
+TEST_CASE("a file that cannot be read to its end is not imported") {
+  const TempDir dir;
+  // Regular as far as stat(2) knows; reading address 0 fails.
+  const auto counts = import_events_csv("/proc/self/mem", dir.file("out"));
+  REQUIRE(!counts.ok());
+  CHECK(counts.error().message() ==
+        "events '/proc/self/mem' cannot be read to its end: Input/output error");
+  CHECK(!std::filesystem::exists(dir.file("out")));
 }
 
 TEST_CASE("times with decimals, blanks, CRLF and a last line without end are taken") {

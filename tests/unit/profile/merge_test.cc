@@ -151,6 +151,8 @@ TEST_CASE("memory volumes") {
   CHECK((*good)[1].dram == 7);
   for (const char* bad : {"2,1", "0", "0,x", "0,1,2,3", "0,1\n0,2", "-1,5"})
     CHECK(!parse_memory_csv(bad, "m", 2).ok());
+  CHECK(parse_memory_csv("0,1\n2,1", "m", 3).error().message() ==
+        "memory 'm': rank 1 of the 3 ranks is missing");
 }
 
 TEST_CASE("the report of an online run is a matrix; anything else is one sentence") {
@@ -163,7 +165,7 @@ TEST_CASE("the report of an online run is a matrix; anything else is one sentenc
   REQUIRE(report.ok());
   CHECK(report->matrix.ranks == 3);
   CHECK(report->matrix.total_bytes() == 10);
-  CHECK(report->off_node_bytes == 3);
+  CHECK(report->off_node == std::map<int, double>{{0, 3.0}});
   CHECK(report->seconds == 1.5);
   CHECK(report->remaps == 2);
   const auto odd = parse_report(
