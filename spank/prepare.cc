@@ -94,15 +94,15 @@ Status make_segment(spank_t spank, Step& step) {
   return {};
 }
 
-// The components of a heterogeneous step are jobs of their own with a slurmstepd each, and one
-// MPI_COMM_WORLD under the id of the first. Slurm's items tell of the component alone; of the whole
-// srun tells in the job's environment. Should that be wrong, nobody is counted: ranks compare the
-// size of their world and the name of their job.
+// The components of a heterogeneous step have a slurmstepd each, and one MPI_COMM_WORLD. Slurm's
+// items tell of the component alone; of the whole srun tells in the job's environment. In a
+// heterogeneous job they are jobs of their own, and the world has the id of the first. Should that
+// be wrong, nobody is counted: ranks compare the size of their world and the name of their job.
 void read_whole_of_parts(spank_t spank, Step& step) {
-  if (job_env_number(spank, "SLURM_HET_SIZE").value_or(0) < 2) return;
   const std::uint32_t whole = job_env_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0);
   step.is_part = whole > step.world_ranks;
   step.world_ranks = std::max(step.world_ranks, whole);
+  if (job_env_number(spank, "SLURM_HET_SIZE").value_or(0) < 2) return;
   step.job_id = job_env_number(spank, "SLURM_JOB_ID").value_or(step.job_id);
 }
 

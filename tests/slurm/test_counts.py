@@ -28,6 +28,10 @@ class Counts(counting.Counting):
     def test_send_modes(self):
         self.assert_exact("send_modes")
 
+    def test_what_another_step_left_in_the_environment(self):
+        """Who starts srun inside a larger step has its size there; the step's own is srun's to say."""
+        self.assert_exact("send_modes", env={"SLURM_STEP_NUM_TASKS": "7", "SLURM_STEP_NUM_NODES": "2"})
+
     def test_under_the_address_sanitizer(self):
         """Open MPI leaks at its end."""
         self.assert_exact("send_modes_asan", env={"ASAN_OPTIONS": "detect_leaks=0"})

@@ -17,6 +17,7 @@ DIR = pathlib.Path(harness.ROOT, "nodes")
 # of 25 runs), so they connect in MPI_Init, one after the other (0 of 25; 1 of 40 in heterogeneous steps, which is tried again).
 OVER_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo",
             "OMPI_MCA_mpi_preconnect_mpi": "1"}
+WHERE = "echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status)"
 CRASH_OF_BTL_TCP = "Open MPI failed to TCP connect to a peer"
 
 
@@ -127,8 +128,22 @@ class Profiles(TwoNodes):
         self.assertEqual(whole["clocks"][0]["shift_seconds"], 0)
         for node in "node0", "node1":
             self.assertIn(f"{node}: times shifted by", told)
-        self.ondeloc("map", "whole.prof", "-t", "numa:2 core:2 pu:1", "-f", "rankfile")
+        self.assertIn("map the profile of each node", self.profile("map", "whole.prof").stderr)
         self.assertEqual(len(self.profile("merge", *names, names[0], "-o", "bad").stderr.splitlines()), 1)
+
+    def test_each_node_is_mapped_and_the_step_runs_so(self):
+        self.srun_on_two("persistent", distribution="cyclic", ondeloc="profile:app")
+        ranks = ""
+        for node in "node0", "node1":
+            ranks += self.ondeloc("map", f"app.{node}", "-t", "numa:2 core:1 pu:1", "-f", "rankfile").stdout
+        self.write("ranks", ranks)
+        self.assertEqual(sorted(re.findall(r"rank (\d)=(\w+) slot=[01]", ranks)),
+                         [("0", "node0"), ("1", "node1"), ("2", "node0"), ("3", "node1")])
+        result = self.srun("-N2", "-n4", "-m", "cyclic", "sh", "-c", WHERE, ondeloc="static:ranks",
+                           env={"SLURM_CONF": f"{DIR}/slurm.conf"})
+        self.assert_ran(result)
+        bound = dict(re.findall(r"^(\d) Cpus_allowed_list: (\S+)$", result.stdout, re.MULTILINE))
+        self.assertEqual(bound, dict(re.findall(r"rank (\d)=\w+ slot=(\d)", ranks)))
 
 
 class Heterogeneous(TwoNodes):
@@ -136,7 +151,6 @@ class Heterogeneous(TwoNodes):
     # Only sched/backfill starts such jobs, every half minute unless told otherwise.
     conf = ["--conf", "SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1"]
     RANKS = {"node0": {0, 1}, "node1": {2, 3}}
-    WHERE = "echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status)"
 
     def run_parts(self, *command, ondeloc=None, env=None):
         """In Debian 12's srun the threads of the components share one agent of mpi/pmix, without a lock: about one run in 30
@@ -202,11 +216,30 @@ class Heterogeneous(TwoNodes):
         self.write("good", "rank 0=node0 slot=1\nrank 1=+n0 slot=0\nrank 2=node1 slot=1\nrank 3=+n1 slot=0\n")
         cpus = {}
         for name, ondeloc in ("without", None), ("with", "static:good"):
-            result = self.run_parts("sh", "-c", self.WHERE, ondeloc=ondeloc)
+            result = self.run_parts("sh", "-c", WHERE, ondeloc=ondeloc)
             self.assert_ran(result)
             cpus[name] = dict(re.findall(r"^(\d) Cpus_allowed_list: (\S+)$", result.stdout, re.MULTILINE))
         self.assertEqual(cpus["without"], {"0": "0", "1": "1", "2": "0", "3": "1"})
         self.assertEqual(cpus["with"], {"0": "1", "1": "0", "2": "1", "3": "0"})
+
+    def test_components_in_an_ordinary_job(self):
+        """Of one step then: the job is not heterogeneous, but the step is."""
+        salloc = self.run_user("salloc", "--no-shell", "--overcommit", "-N2", "-n4",
+                               env={"SLURM_CONF": f"{DIR}/slurm.conf"})
+        job = re.search(r"Granted job allocation (\d+)", salloc.stderr)[1]
+        try:
+            result = self.run_parts(*self.command("persistent"), env={"SLURM_JOB_ID": job},
+                                    ondeloc="online,decide=never,report=in-%N.json")
+            self.assert_ran(result)
+            self.assertEqual(result.stderr, "")
+            self.assert_counts({node: self.report(f"in-{node}.json") for node in self.RANKS}, self.RANKS)
+            self.write("good", "rank 0=node0 slot=1\nrank 1=+n0 slot=0\nrank 2=node1 slot=1\nrank 3=node1 slot=0\n")
+            result = self.run_parts("sh", "-c", WHERE, ondeloc="static:good", env={"SLURM_JOB_ID": job})
+            self.assert_ran(result)
+            self.assertEqual(dict(re.findall(r"^(\d) Cpus_allowed_list: (\S+)$", result.stdout, re.MULTILINE)),
+                             {"0": "1", "1": "0", "2": "1", "3": "0"})
+        finally:
+            self.run_user("scancel", job, env={"SLURM_CONF": f"{DIR}/slurm.conf"})
 
     def test_a_bad_rankfile_ends_all_components(self):
         """The tasks of the other component would wait for good: nobody but ondeloc ends them."""
