@@ -62,6 +62,7 @@ std::string to_json_text(const Replay& replay) {
     json["intervals"].push_back({{"interval", step.interval},
                                  {"bytes", step.bytes},
                                  {"cost", step.now.total},
+                                 {"remote_share", nullptr},
                                  {"peak_load", step.now.peak_load},
                                  {"looked", step.looked()},
                                  {"remapped", step.remapped()},
@@ -95,7 +96,8 @@ Result<std::string> run_replay(const ReplayCommand& options) {
   }
   for (CommMatrix& matrix : *series) matrix = matrix.with_ranks(layout->ranks);
   const auto replay = replay_series(
-      {layout->machine, layout->slots, layout->model, layout->previous}, *series, options.replay);
+      {layout->machine, layout->slots, layout->model, layout->previous, layout->whole}, *series,
+      options.replay);
   if (!replay) return replay.error();
   return options.format == "json" ? to_json_text(*replay) : to_text(*replay);
 }
@@ -137,6 +139,11 @@ void add_replay(CLI::App& app, Job& job) {
       ->add_option("--max-interval", replay.max_seconds,
                    "longest time between two looks in seconds (default: 30)")
       ->check(finite(0.001, 4e6, "seconds"));
+  command
+      ->add_option("--resident", replay.resident,
+                   "memory of each rank that moves with it, bytes, such as 4e9 where memory=follow "
+                   "(default: 0, it stays)")
+      ->check(finite(0, 1e18, "bytes"));
   command->add_flag("--always", replay.always, "apply every mapping that differs (decide=always)");
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));

@@ -74,7 +74,8 @@ class Loop {
     step.seen = seen_intervals_;
     if (traffic.total() > 0 && traffic.ranks() > 1) {
       auto mapping = compute_mapping(
-          options_.algorithm, {place_.machine, place_.slots, traffic, place_.model, mapping_});
+          options_.algorithm,
+          {place_.machine, place_.slots, traffic, place_.model, mapping_, {}, place_.whole});
       if (!mapping) return std::move(mapping).error();
       decide(traffic, horizon, *std::move(mapping), step);
     }
@@ -90,7 +91,9 @@ class Loop {
   }
 
   double migration_to(const Mapping& mapping) const {
-    return migration_seconds(place_.model, place_.slots, mapping_, mapping, {}, false);
+    const std::vector<double> resident(mapping.size(), options_.resident);
+    return migration_seconds(place_.model, place_.slots, mapping_, mapping, resident,
+                             options_.resident > 0);
   }
 
   void decide(const Traffic& traffic, double horizon, Mapping mapping, ReplayStep& step) {

@@ -21,6 +21,7 @@ struct ReplayOptions {
   double slope = 2;         // interval x slope after a look that applied nothing, / slope after one
   double threshold = 0.02;  // as in decide.h
   bool always = false;      // apply every mapping that differs
+  double resident = 0;      // bytes of each rank that move with it; 0: they stay
 };
 
 // What was done after an interval, and why nothing.
@@ -61,7 +62,8 @@ struct ReplayPlace {
   const Machine& machine;
   const SlotSet& slots;
   const CostModel& model;
-  const Mapping& start;  // every rank has a slot
+  const Mapping& start;            // every rank has a slot
+  const Machine* whole = nullptr;  // as in MapRequest
 };
 
 // REQUIRES: all matrices over the same ranks. Errors: those of the algorithm.

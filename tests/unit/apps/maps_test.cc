@@ -155,6 +155,28 @@ TEST_CASE("replay compares costs of the same intervals") {
   CHECK(widest_line(table.out) <= 80);
 }
 
+TEST_CASE("replay counts the memory that moves with a rank, and layouts in the whole machine") {
+  const TempDir dir;
+  std::string text = "interval,src,dst,bytes\n";
+  for (int i = 0; i < 12; ++i) {
+    for (const char* pair : {"0,2", "1,3"})
+      text += std::to_string(i) + "," + pair + ",1000000000\n";
+  }
+  write_text(dir.file("i.csv"), text);
+  const std::vector<std::string> words{
+      "replay", "-t", "numa:2 core:4 pu:1", "-i", dir.file("i.csv"), "--cpuset", "2-6"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return json_of(dir, more);
+  };
+  CHECK(with({})["migration"] == 0.002);
+  CHECK(with({"--resident", "1e8"})["migration"] > 0.005);
+  CHECK(with({"--resident", "20e12"})["migration"] == 0);  // never worth it
+  const Json lama = with({"-a", "lama:Nnch", "--always"});
+  // CPUs 2, 4 and 3, 5 as `map` has it: Nnch counts CPUs 0 and 1, which are not there.
+  CHECK(lama["intervals"].back()["remote_share"].is_number());
+}
+
 TEST_CASE("lama costs the same in map, compare and evaluate, binding included") {
   const TempDir dir;
   const std::string matrix = ring(dir, 4), machine = "package:2 numa:1 core:2 pu:2";
