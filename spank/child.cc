@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/child.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -57,9 +58,38 @@ Result<Prepared> prepare(const Program& program) {
 
 // From here to exec_program: in the forked child, async-signal-safe calls only.
 
+// The number that a file name is; UINT_MAX for "." and "..".
+unsigned number_of(const char* name) {
+  unsigned number = 0;
+  for (; *name >= '0' && *name <= '9'; ++name)
+    number = 10 * number + static_cast<unsigned>(*name - '0');
+  return *name == '\0' ? number : UINT_MAX;
+}
+
+// False where /proc does not tell. Where a daemon has no limit there may be a billion numbers, and
+// some ten of them open. readdir(3) allocates.
+bool close_listed(unsigned first, unsigned last) {
+  const int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (list < 0) return false;
+  alignas(dirent64) char buffer[4096];
+  long got = 0;
+  while ((got = syscall(SYS_getdents64, list, buffer, sizeof(buffer))) > 0) {
+    for (long at = 0; at < got;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+      const unsigned fd = number_of(entry->d_name);
+      if (fd >= first && fd <= last && fd != static_cast<unsigned>(list))
+        close(static_cast<int>(fd));
+      at += entry->d_reclen;
+    }
+  }
+  close(list);
+  return got == 0;
+}
+
 void close_between(unsigned first, unsigned last) {
   if (first > last || syscall(SYS_close_range, first, last, 0U) == 0) return;
-  const long most = sysconf(_SC_OPEN_MAX);  // kernels before 5.9
+  if (close_listed(first, last)) return;  // kernels before 5.9
+  const long most = sysconf(_SC_OPEN_MAX);
   for (unsigned fd = first; fd <= last && static_cast<long>(fd) < most; ++fd)
     close(static_cast<int>(fd));
 }

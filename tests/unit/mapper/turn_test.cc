@@ -7,6 +7,19 @@
 
 using namespace ondeloc;
 
+namespace {
+
+// Two pairs, each on two NUMA nodes.
+CounterDelta two_pairs() {
+  CounterDelta delta;
+  delta.matrix.ranks = 4;
+  delta.matrix.entries = {{0, 2, 1e9, 100}, {1, 3, 1e9, 100}};
+  delta.off_node.resize(4);
+  return delta;
+}
+
+}  // namespace
+
 TEST_CASE("a turn that moves nobody asks for nobody's memory") {
   const Machine machine = *load_machine("numa:2 core:2 pu:1");
   const WaitingRanks waiting({{1}, {2}, {4}, {8}});
@@ -17,12 +30,8 @@ TEST_CASE("a turn that moves nobody asks for nobody's memory") {
   REQUIRE(placement->memory_follows());
   const Options options = *parse_options("online,algorithm=identity");
   Turn turn(options, machine, *placement, ranks);
-  CounterDelta delta;
-  delta.matrix.ranks = 4;
-  delta.matrix.entries = {{0, 2, 1e9, 100}, {1, 3, 1e9, 100}};
-  delta.off_node.resize(4);
   bool remapped = true;
-  CHECK(reads_in([&] { remapped = turn.take(delta, 0.5).remapped; }) == 0);
+  CHECK(reads_in([&] { remapped = turn.take(two_pairs(), 0.5).remapped; }) == 0);
   CHECK(!remapped);
 }
 
@@ -37,11 +46,7 @@ TEST_CASE("ranks with CPUs of their own in different numbers stay, and the repor
   CHECK(placement->notes().size() == 1);
   const Options options = *parse_options("online,decide=always");
   Turn turn(options, machine, *placement, ranks);
-  CounterDelta delta;
-  delta.matrix.ranks = 4;
-  delta.matrix.entries = {{0, 2, 1e9, 100}, {1, 3, 1e9, 100}};
-  delta.off_node.resize(4);
-  const ReportInterval line = turn.take(delta, 0.5);
+  const ReportInterval line = turn.take(two_pairs(), 0.5);
   CHECK(!line.remapped);
   CHECK(line.remote_share_before == 1.0);
 }

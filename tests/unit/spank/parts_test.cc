@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the plugin that need no Slurm: children, left-over settings, masks, trusted files.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "tests/unit/catch.h"
+#include "tests/unit/mapper/forbid_call.h"
 
 #include "spank/child.h"
 #include "spank/left_over.h"
@@ -83,6 +85,26 @@ TEST_CASE("a child sees its own environment and no descriptor but the kept ones"
   CHECK(outcome->sentence == "this");
   CHECK((fcntl(kept, F_GETFD) & FD_CLOEXEC) != 0);
   close(kept);
+  close(dropped);
+}
+
+TEST_CASE("a kernel without close_range: what is open is closed, whatever the limit is") {
+  const int dropped = fcntl(open("/dev/null", O_RDONLY), F_DUPFD, 500);
+  REQUIRE(dropped >= 500);
+  std::thread([&] {
+    REQUIRE(forbid_call(SYS_close_range, ENOSYS));
+    // Numbers up to the limit are not all that may be open.
+    const Program program = shell("test -e /proc/$$/fd/" + std::to_string(dropped) +
+                                  " && echo leaked >&2; echo seen >&2");
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit few{100, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    const auto outcome = run_and_wait(program);
+    setrlimit(RLIMIT_NOFILE, &before);
+    REQUIRE(outcome.ok());
+    CHECK(outcome->sentence == "seen");
+  }).join();
   close(dropped);
 }
 
