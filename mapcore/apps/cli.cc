@@ -261,6 +261,9 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
                   "table, json, rankfile (mpirun, --ondeloc=static:), or cpu-bind (srun) "
                   "(default: table)")
       ->check(CLI::IsMember({"table", "json", "rankfile", "cpu-bind"}));
+  command.add_flag("--relative", options.relative,
+                   "a rankfile counts cores inside the CPUs in use (--cpuset, the cgroup), as "
+                   "mpirun in a part of a node and --ondeloc=static:FILE,relative do");
   command
       .add_option("-o,--output", options.output, "write to this file (default: -, standard output)")
       ->check(not_empty());
@@ -268,15 +271,17 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
 
 namespace {
 
-Result<std::string> mapping_text(const std::string& format, const std::string& algorithm,
+Result<std::string> mapping_text(const OutputOptions& options, const std::string& algorithm,
                                  const Place& place, const Layout& layout,
                                  const TimedMapping& result) {
   RankCpus placement;
   for (const Slot& slot : result.slots) placement.push_back(slot.pus);
   const MappingReport report{algorithm, result.cost, result.migrations, result.seconds};
-  if (format == "rankfile") return to_rankfile(place.whole, place.usable, placement, layout.names);
-  if (format == "cpu-bind") return to_cpu_bind(placement);
-  if (format == "json") return to_json(layout.machine, placement, report, layout.names);
+  if (options.format == "rankfile")
+    return to_rankfile(options.relative ? place.machine : place.whole, place.usable, placement,
+                       layout.names);
+  if (options.format == "cpu-bind") return to_cpu_bind(placement);
+  if (options.format == "json") return to_json(layout.machine, placement, report, layout.names);
   return to_table(layout.machine, placement, report, layout.names);
 }
 
@@ -285,7 +290,9 @@ Result<std::string> mapping_text(const std::string& format, const std::string& a
 Result<std::string> put_mapping(const OutputOptions& options, const std::string& algorithm,
                                 const Place& place, const Layout& layout,
                                 const TimedMapping& result) {
-  auto text = mapping_text(options.format, algorithm, place, layout, result);
+  if (options.relative && options.format != "rankfile")
+    return Error("--relative goes with --format rankfile only");
+  auto text = mapping_text(options, algorithm, place, layout, result);
   if (!text || options.output.empty()) return text;
   if (Status written = write_new_file(options.output, *text); !written)
     return std::move(written).error();

@@ -99,7 +99,8 @@ bool is_lama(const std::string& spec);
 // --format and --output of a mapping.
 struct OutputOptions {
   std::string format = "table";
-  std::string output;  // empty: standard output
+  std::string output;     // empty: standard output
+  bool relative = false;  // a rankfile counts inside the CPUs in use
 };
 void add_output_options(CLI::App& command, OutputOptions& options);
 // The text of a mapping, or "" when it went to the file.

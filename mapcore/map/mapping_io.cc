@@ -190,7 +190,7 @@ std::string to_table(const Machine& machine, const RankCpus& placement, const Ma
 namespace {
 
 struct Core {
-  int number = 0;  // counted over the whole machine in logical order, as mpirun does
+  int number = 0;  // counted over the machine in logical order, as mpirun does
   CpuSet pus;
 };
 
@@ -234,9 +234,9 @@ Result<std::string> core_list(const std::vector<Core>& cores, const CpuSet& usab
 
 }  // namespace
 
-Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
+Result<std::string> to_rankfile(const Machine& machine, const CpuSet& usable,
                                 const RankCpus& placement, const RankNames& names) {
-  const std::vector<Core> cores = cores_of(whole);
+  const std::vector<Core> cores = cores_of(machine);
   std::string text;
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
     auto list = core_list(cores, usable, placement[rank]);

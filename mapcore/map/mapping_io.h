@@ -54,11 +54,12 @@ std::string to_json(const Machine& machine, const RankCpus& placement, const Map
 std::string to_table(const Machine& machine, const RankCpus& placement, const MappingReport& report,
                      const RankNames& names = {});
 
-// "rank R=HOST slot=CORES", logical core numbers of the whole machine, as mpirun and
-// --ondeloc=static: read them ("+n0" would need an allocation); single PUs where the machine has no
-// cores. Errors: a slot that is not whole cores (threads cannot be written in a rankfile), or a
-// list above the 63 characters that mpirun keeps.
-Result<std::string> to_rankfile(const Machine& whole, const CpuSet& usable,
+// "rank R=HOST slot=CORES", logical core numbers of the machine, the whole one or as restricted to
+// `usable`, as mpirun and --ondeloc=static: (with relative: the restricted one) read them ("+n0"
+// would need an allocation); single PUs where the machine has no cores. Errors: a slot that is not
+// whole cores (threads cannot be written in a rankfile), or a list above the 63 characters that
+// mpirun keeps.
+Result<std::string> to_rankfile(const Machine& machine, const CpuSet& usable,
                                 const RankCpus& placement, const RankNames& names = {});
 
 // "map_cpu:0,2" where every slot is one PU, else "mask_cpu:0x3,0xc": an argument of srun

@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "mapcore/rankfile/rankfile.h"
+#include "mapcore/topology/load.h"
 #include "tests/unit/apps/command.h"
 
 using namespace ondeloc;
@@ -175,6 +177,30 @@ TEST_CASE("replay counts the memory that moves with a rank, and layouts in the w
   const Json lama = with({"-a", "lama:Nnch", "--always"});
   // CPUs 2, 4 and 3, 5 as `map` has it: Nnch counts CPUs 0 and 1, which are not there.
   CHECK(lama["intervals"].back()["remote_share"].is_number());
+}
+
+TEST_CASE("a relative rankfile says the same CPUs to who counts inside the cpuset") {
+  const TempDir dir;
+  const std::string matrix = ring(dir, 4);
+  const std::vector<std::string> words{
+      "map", "-t", "numa:2 core:4 pu:1", "--cpuset", "2-3,5-6", "-m", matrix, "-f", "rankfile"};
+  std::vector<std::string> relative = words;
+  relative.emplace_back("--relative");
+  const Ran absolute = run_command(dir, words), inside = run_command(dir, relative);
+  REQUIRE(absolute.status == 0);
+  REQUIRE(inside.status == 0);
+  CHECK(absolute.out != inside.out);
+  const Machine machine = *load_machine("numa:2 core:4 pu:1");
+  const CpuSet usable = *CpuSet::parse_list("2-3,5-6");
+  const auto all = *parse_rankfile(absolute.out, "a"), some = *parse_rankfile(inside.out, "b");
+  REQUIRE(some.entries.size() == 4);
+  for (const auto& [rank, entry] : some.entries)
+    CHECK(*resolve_slots(entry, machine, usable, true) ==
+          *resolve_slots(all.entries.at(rank), machine, usable, false));
+  const Ran wrong =
+      run_command(dir, {"map", "-t", "numa:2 core:4 pu:1", "-m", matrix, "--relative"});
+  CHECK(wrong.status == 1);
+  CHECK(wrong.err == "ondeloc: --relative goes with --format rankfile only\n");
 }
 
 TEST_CASE("lama costs the same in map, compare and evaluate, binding included") {
