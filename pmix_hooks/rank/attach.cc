@@ -91,8 +91,12 @@ bool of_this_step() {
          static_cast<int>(leading_number(procid)) == self.world_rank;
 }
 
-// The MPI ABI has larger numbers for all levels: a weaker one merely costs atomics then.
-bool is_multiple() { return self.thread_level >= open_mpi::kThreadMultiple; }
+// The MPI ABI has larger numbers for all levels: a weaker one merely costs atomics then. Threads of
+// a session may send beside those of the world, whatever level that has.
+bool is_multiple() {
+  return self.thread_level >= open_mpi::kThreadMultiple ||
+         (notes.load(std::memory_order_relaxed) & ONDELOC_NOTE_SESSIONS) != 0;
+}
 
 bool recognise_mpi() {
   if (!find_mpi_calls(self.calls)) return false;
