@@ -278,7 +278,6 @@ bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
   if (planned_for_.empty() || keeps_) return false;
   const CpuSet now = enforced_cpuset(ranks);
   if (now.empty() || now == planned_for_) return false;
-  planned_for_ = now;
   std::vector<CpuSet> masks = initial_masks(ranks);
   CpuSet all;
   for (const CpuSet& mask : masks) all |= mask;
@@ -286,7 +285,8 @@ bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
   const CpuSet left = (all & now).empty() ? now : all & now;
   if (!all.is_subset_of(now)) std::fill(masks.begin(), masks.end(), left);
   auto slots = plan_slots(machine, {masks, cpus_per_task_, idle_cpus(machine, masks, now)});
-  if (!slots) return false;
+  if (!slots) return false;  // at the next look perhaps
+  planned_for_ = now;
   std::vector<int> nodes;
   for (std::size_t at = 0; at < current_.size(); ++at) nodes.push_back(numa_of(at));
   plan_ = *std::move(slots);
