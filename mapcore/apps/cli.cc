@@ -269,6 +269,11 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
       ->check(not_empty());
 }
 
+Status check_format(const OutputOptions& options) {
+  if (!options.relative || options.format == "rankfile") return {};
+  return Error("--relative goes with --format rankfile only");
+}
+
 namespace {
 
 Result<std::string> mapping_text(const OutputOptions& options, const std::string& algorithm,
@@ -290,8 +295,6 @@ Result<std::string> mapping_text(const OutputOptions& options, const std::string
 Result<std::string> put_mapping(const OutputOptions& options, const std::string& algorithm,
                                 const Place& place, const Layout& layout,
                                 const TimedMapping& result) {
-  if (options.relative && options.format != "rankfile")
-    return Error("--relative goes with --format rankfile only");
   auto text = mapping_text(options, algorithm, place, layout, result);
   if (!text || options.output.empty()) return text;
   if (Status written = write_new_file(options.output, *text); !written)

@@ -103,6 +103,8 @@ struct OutputOptions {
   bool relative = false;  // a rankfile counts inside the CPUs in use
 };
 void add_output_options(CLI::App& command, OutputOptions& options);
+// Error: --relative with another format than a rankfile.
+Status check_format(const OutputOptions& options);
 // The text of a mapping, or "" when it went to the file.
 Result<std::string> put_mapping(const OutputOptions& options, const std::string& algorithm,
                                 const Place& place, const Layout& layout,

@@ -20,6 +20,7 @@ Result<std::string> run_map(const MapOptions& options) {
           check_files({options.matrix, options.previous}, options.machine, options.output.output);
       !good)
     return std::move(good).error();
+  if (Status good = check_format(options.output); !good) return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();
   auto matrix = read_matrix(options.matrix);

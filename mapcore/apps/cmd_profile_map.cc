@@ -37,6 +37,10 @@ Status check_whole(const NodePart& part, const ProfileMapOptions& options) {
                   given, options.profile.file, part.ranks.size(), part.node));
 }
 
+CommMatrix within(const NodePart& part, CommMatrix matrix) {
+  return part.ranks.empty() ? std::move(matrix) : matrix.among(part.ranks);
+}
+
 // What the ranks of the node sent off it: to ranks of others in a profile, a sum in a report.
 std::vector<double> off_node(const ProfileSource& source, const CommMatrix& matrix,
                              const NodePart& part) {
@@ -64,8 +68,7 @@ Result<std::vector<PairGroup>> groups_of(ProfileSource& source, ProfileMapOption
   say_fewer(options.clusters, *clusters);
   std::vector<PairGroup> groups;
   for (const Cluster& cluster : clusters->clusters)
-    groups.push_back(
-        pairs_of(Traffic(part.ranks.empty() ? cluster.matrix : cluster.matrix.among(part.ranks))));
+    groups.push_back(pairs_of(Traffic(within(part, cluster.matrix))));
   return groups;
 }
 
@@ -86,17 +89,18 @@ Result<std::string> run_map(ProfileMapOptions& options) {
                                 options.output.output);
       !good)
     return std::move(good).error();
+  if (Status good = check_format(options.output); !good) return std::move(good).error();
   const auto place = load_place(options.machine);
   if (!place) return place.error();
   auto source = open_source(options.profile.file);
   if (!source) return std::move(source).error();
-  auto matrix = source_matrix(*source, options.profile);
-  if (!matrix) return matrix.error();
   const auto part = part_of(*source, options.profile.file);
   if (!part) return part.error();
   if (Status whole = check_whole(*part, options); !whole) return std::move(whole).error();
+  auto matrix = source_matrix(*source, options.profile);
+  if (!matrix) return matrix.error();
   std::vector<double> leaving = off_node(*source, *matrix, *part);
-  if (!part->ranks.empty()) *matrix = matrix->among(part->ranks);
+  *matrix = within(*part, *std::move(matrix));
   SlotOptions slots = options.slots;
   slots.single_threads = is_lama(options.algorithm);
   auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);

@@ -158,7 +158,7 @@ SlotSet slots_from_shared_mask(const Machine& machine, const CpuSet& pus, int ra
     SlotSet slots = cut_inside_nodes(machine, pus, size, true, leftovers);
     if (slots.size() >= static_cast<std::size_t>(ranks)) return slots;
   }
-  return slots_for(machine, pus, ranks, said ? cpus_per_task : std::max(1, most));
+  return slots_for(machine, pus, ranks, said ? cpus_per_task : most);
 }
 
 bool differ_in_width(std::span<const CpuSet> masks) {

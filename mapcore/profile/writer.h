@@ -44,12 +44,11 @@ struct NodeShift {
 class ProfileWriter {
  public:
   // Creates the file, or empties one that is a profile already, as the calling user, mode 0644 less
-  // the umask; any other file stays as it is. What is written
-  // can be read at once and stays after an error: for recorders. A named pipe is refused: opening
-  // or writing one waits for its reader, and nobody waits for a recorder. The
-  // file is locked (flock(2)) until it is closed: one that another writer holds is left as it is,
-  // an error with code EWOULDBLOCK. File systems without locks tell nothing. Where there is no room
-  // for the header no file is left.
+  // the umask; any other file stays as it is. What is written can be read at once and stays after
+  // an error: for recorders. A named pipe is refused: opening or writing one waits for its reader,
+  // and nobody waits for a recorder. The file is locked (flock(2)) until it is closed: one that
+  // another writer holds is left as it is, an error with code EWOULDBLOCK. File systems without
+  // locks tell nothing. Where there is no room for the header no file is left.
   static Result<ProfileWriter> create(const std::string& path,
                                       const profile_format::FileHeader& header);
   // Into an open, empty file that `name` will be the name of (base/new_file.h).

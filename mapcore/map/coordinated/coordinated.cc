@@ -213,7 +213,7 @@ class Solver {
 }  // namespace
 
 Result<Mapping> map_coordinated(const MapRequest& request, std::string_view argument) {
-  const auto effort = argument.empty() ? 1 : parse_unsigned(argument, kMostEffort).value_or(1);
+  const auto effort = static_cast<int>(parse_unsigned(argument, kMostEffort).value_or(1));
   RankGraph ranks(request);
   const Graph& graph = ranks.view;
   const Target target = Target::from(request, ranks.strength);
@@ -221,8 +221,7 @@ Result<Mapping> map_coordinated(const MapRequest& request, std::string_view argu
   const bool nothing_to_gain = target.mean_load <= 0 || target.usable < 2;
   if (nothing_to_gain)
     return place_on_slots(request, previous.empty() ? packed_start(graph, target) : previous);
-  return place_on_slots(request,
-                        Solver(request, ranks, target, previous, static_cast<int>(effort)).run());
+  return place_on_slots(request, Solver(request, ranks, target, previous, effort).run());
 }
 
 }  // namespace ondeloc
