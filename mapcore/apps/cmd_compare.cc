@@ -18,12 +18,13 @@ struct CompareOptions {
   std::string format = "table";
 };
 
-// Every algorithm that needs no argument.
+// Every algorithm that needs no argument, and what map uses.
 std::vector<std::string> all_algorithms() {
   std::vector<std::string> names;
   for (const AlgorithmInfo& info : algorithms()) {
     if (info.check("").ok()) names.emplace_back(info.name);
   }
+  names.emplace_back(kOfflineAlgorithm);
   return names;
 }
 
@@ -121,8 +122,10 @@ void add_compare(CLI::App& app, Job& job) {
                    "communication matrix, .mat or CSV; - reads standard input")
       ->required();
   command
-      ->add_option("-a,--algorithms", options->algorithms,
-                   "names with commas between (default: all that need no argument)")
+      ->add_option(
+          "-a,--algorithms", options->algorithms,
+          fmt::format("names with commas between (default: all that need no argument, and {})",
+                      kOfflineAlgorithm))
       ->delimiter(',');
   command
       ->add_option("-p,--previous", options->previous,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include "mapcore/apps/cli.h"
 #include "mapcore/comm/matrix_io.h"
 
@@ -9,7 +11,7 @@ struct MapOptions {
   MachineOptions machine;
   SlotOptions slots;
   std::string matrix;
-  std::string algorithm = "coordinated";
+  std::string algorithm = kOfflineAlgorithm;
   std::string previous;
   OutputOptions output;
 };
@@ -47,7 +49,9 @@ void add_map(CLI::App& app, Job& job) {
                    "communication matrix, .mat or CSV (src,dst,bytes); - reads standard input")
       ->required();
   command->add_option("-a,--algorithm", options->algorithm,
-                      "see 'ondeloc algorithms' (default: coordinated)");
+                      fmt::format("see 'ondeloc algorithms' (default: {}, which searches longer "
+                                  "than coordinated does while a job runs)",
+                                  kOfflineAlgorithm));
   command
       ->add_option("-p,--previous", options->previous,
                    "the present mapping, our JSON or a rankfile: its CPUs are the slots, and "

@@ -15,7 +15,7 @@ struct ProfileMapOptions {
   SlotOptions slots;
   ClusterOptions clusters;
   OutputOptions output;
-  std::string algorithm = "coordinated";
+  std::string algorithm = kOfflineAlgorithm;
   std::string previous;
 };
 
@@ -126,8 +126,9 @@ void add_profile_map(CLI::App& profile, Job& job) {
   add_machine_options(*command, options->machine);
   add_slot_options(*command, options->slots);
   command->add_option("-a,--algorithm", options->algorithm,
-                      "deloc takes the groups of concurrent pairs, all others the sum matrix; see "
-                      "'ondeloc algorithms' (default: coordinated)");
+                      fmt::format("deloc takes the groups of concurrent pairs, all others the sum "
+                                  "matrix; see 'ondeloc algorithms' (default: {})",
+                                  kOfflineAlgorithm));
   command
       ->add_option("-p,--previous", options->previous,
                    "the present mapping, our JSON or a rankfile")

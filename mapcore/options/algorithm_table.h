@@ -35,6 +35,11 @@ Status check_effort(std::string_view argument);
 // How much more coordinated searches, at most.
 inline constexpr std::uint64_t kMostEffort = 100;
 
+// What computes a mapping once, for whole runs, where no algorithm is named (map, profile map):
+// such a mapping may take some tens of milliseconds more than one that a mapper computes while the
+// job runs. README, "How good are the mappings", has what that brings.
+inline constexpr const char* kOfflineAlgorithm = "coordinated:30";
+
 inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
     {"identity", "", "keep the present mapping", "null object", check_no_argument},
     {"packed", "", "neighbouring ranks together, node after node", "DeLoc thesis, section 2.3.3",

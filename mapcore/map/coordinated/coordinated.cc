@@ -18,8 +18,9 @@
 //      first (sweep.h). All others that are sparse are refined from a sweep as well;
 //   3. the best is perturbed and refined again, first as a graph of groups, then rank by rank, as
 //      long as counted work lasts and brings something;
-//   4. with coordinated:EFFORT the search goes on for as many rounds less one, each with some times
-//      the work of step 3, whatever steps 2 and 3 have found;
+//   4. with coordinated:EFFORT the search goes on for as many rounds less one, whatever steps 2 and
+//      3 have found: each refines another multilevel solution, of ranks merged in another order,
+//      searches among other groups and has some times the work of step 3;
 //   5. groups are named and ranks moved back so that as many as possible stay where they are; all
 //      of them do where next to nothing is gained.
 //
@@ -84,7 +85,7 @@ class Solver {
       if (graph_.vertices <= kAllStarts) consider_locality(levels);
       if (!previous_.empty() && needs_no_change(levels)) return previous_;
       solve(levels);
-      search().search_on(effort_ - 1);
+      search().search_on(ranks_.skeleton(), effort_ - 1);
     } else {
       search().adopt(start_);
     }

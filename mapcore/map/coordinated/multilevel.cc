@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "mapcore/map/coordinated/random.h"
+
 namespace ondeloc::coordinated {
 namespace {
 
@@ -16,11 +18,25 @@ bool all_of(std::initializer_list<bool> conditions) {
   return all != 0;
 }
 
+// Fisher and Yates.
+std::vector<int> order_of(int vertices, std::uint64_t shuffle) {
+  std::vector<int> order(static_cast<std::size_t>(vertices));
+  std::iota(order.begin(), order.end(), 0);
+  if (shuffle == 0) return order;
+  std::uint64_t random = random_from(shuffle);
+  for (int left = vertices; left > 1; --left) {
+    std::swap(order[static_cast<std::size_t>(left) - 1],
+              order[static_cast<std::size_t>(below(random, left))]);
+  }
+  return order;
+}
+
 // mate[i] = the vertex that i is merged with, itself where none is. Which edge is the heaviest that
 // may be merged is anyone's guess: no branches.
-std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<const int> part) {
+std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<const int> part,
+                       std::uint64_t shuffle) {
   std::vector<int> mate(static_cast<std::size_t>(graph.vertices), -1);
-  for (int i = 0; i < graph.vertices; ++i) {
+  for (const int i : order_of(graph.vertices, shuffle)) {
     const auto v = static_cast<std::size_t>(i);
     if (mate[v] >= 0) continue;
     mate[v] = i;
@@ -73,8 +89,9 @@ void take_group_edges(CoarseGraph& coarse, GroupSums& sums) {
 
 }  // namespace
 
-CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<const int> part) {
-  const std::vector<int> mate = match(graph, limits, part);
+CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<const int> part,
+                    std::uint64_t shuffle) {
+  const std::vector<int> mate = match(graph, limits, part, shuffle);
   CoarseGraph coarse;
   coarse.group_of.assign(static_cast<std::size_t>(graph.vertices), -1);
   int groups = 0;
@@ -115,13 +132,14 @@ Part part_of_groups(const CoarseGraph& coarse, std::span<const int> part) {
   return groups;
 }
 
-Levels coarsen_all(const Graph& graph, const Target& target, int enough, Part part) {
+Levels coarsen_all(const Graph& graph, const Target& target, int enough, Part part,
+                   std::uint64_t shuffle) {
   const double all = std::accumulate(graph.strength.begin(), graph.strength.end(), 0.0);
   const MatchLimits limits{std::max(1, target.smallest / 2), all / target.usable / 2};
   Levels levels;
   Graph finest = graph;
   while (finest.vertices > enough) {
-    levels.push_back(coarsen(finest, limits, part));
+    levels.push_back(coarsen(finest, limits, part, shuffle));
     if (!part.empty()) part = part_of_groups(levels.back(), part);
     const Graph coarser = levels.back().view();
     if (coarser.vertices > finest.vertices * 9 / 10) {

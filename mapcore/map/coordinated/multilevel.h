@@ -3,9 +3,11 @@
 // is solved on the coarsest graph and refined on the way back (B. Hendrickson and R. Leland, "A
 // multilevel algorithm for partitioning graphs", SC 1995; heavy-edge matching: G. Karypis and
 // V. Kumar, SIAM J. Sci. Comput. 20(1), 1998). Vertices are matched in the order of their numbers,
-// ties go to the lowest number: regular programs give regular groups.
+// ties go to the lowest number: regular programs give regular groups. A search that goes on takes
+// them in other orders.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -31,14 +33,17 @@ struct MatchLimits {
   double strength = 0;  // bytes of a group at most
 };
 
-// With a part, only vertices of one node are merged.
-CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<const int> part);
+// With a part, only vertices of one node are merged. `shuffle`: 0 in the order of numbers, else a
+// seed for another order, which gives other groups.
+CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<const int> part,
+                    std::uint64_t shuffle = 0);
 
 // Graphs coarser and coarser than the first.
 using Levels = std::deque<CoarseGraph>;
 
 // All levels below `graph` until at most `enough` vertices are left or matching finds no more.
-Levels coarsen_all(const Graph& graph, const Target& target, int enough, Part part = {});
+Levels coarsen_all(const Graph& graph, const Target& target, int enough, Part part = {},
+                   std::uint64_t shuffle = 0);
 
 // The part of the groups, where all vertices of a group are in one node.
 Part part_of_groups(const CoarseGraph& coarse, std::span<const int> part);

@@ -4,22 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mapcore/map/coordinated/random.h"
+
 namespace ondeloc::coordinated {
 namespace {
 
 constexpr int kExhaustive = 32;  // vertices up to which every move and swap is tried
-
-// xorshift64*: S. Vigna, ACM Trans. Math. Softw. 42(4), 2016.
-std::uint64_t next_random(std::uint64_t& state) {
-  state ^= state >> 12;
-  state ^= state << 25;
-  state ^= state >> 27;
-  return state * 0x2545F4914F6CDD1DULL;
-}
-
-int below(std::uint64_t& state, int n) {
-  return static_cast<int>((next_random(state) >> 33) % static_cast<std::uint64_t>(n));
-}
 
 std::size_t refiner_octets(std::size_t vertices, std::size_t nodes, std::size_t places) {
   return vertices * (2 * sizeof(double) + sizeof(int) + 1) + places * sizeof(float) +
@@ -168,7 +158,7 @@ void Refiner::go_back() {
 }
 
 void Refiner::iterate(std::uint64_t seed, std::int64_t patience) {
-  std::uint64_t random = seed * 2654435769U + 88172645463325252U;
+  std::uint64_t random = random_from(seed);
   Value best = state_.value();
   forget_all();
   std::fill(waiting_.begin(), waiting_.end(), 0);

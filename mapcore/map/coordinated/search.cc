@@ -25,11 +25,15 @@ constexpr double kSmoothing = 3;  // over the mean load: found on tests/data/npb
 // About what a general partitioner needs; few vertices get more, which takes some 0.1 ms: with what
 // it needs stencils of 24 and 27 ranks stayed 3 to 8 % above what annealing finds. Where distances
 // differ there are many more partitions that are not the same but for names.
-std::int64_t work_for(const Graph& graph, const Target& target) {
+std::int64_t work_for(const Graph& graph) {
   const auto pairs = static_cast<std::int64_t>(graph.edges.size() / 2);
   const auto n = static_cast<std::int64_t>(graph.vertices);
   const std::int64_t least = n < kFew ? kFewWork * n * n : 0;
-  const std::int64_t work = std::max(least, std::min<std::int64_t>(4000 + 25 * pairs, 30 * n));
+  return std::max(least, std::min<std::int64_t>(4000 + 25 * pairs, 30 * n));
+}
+
+std::int64_t work_for(const Graph& graph, const Target& target) {
+  const std::int64_t work = work_for(graph);
   return target.uniform_penalty ? work : work * std::max(4, target.usable * target.usable) / 4;
 }
 
@@ -105,9 +109,9 @@ void Search::offer(const Part& part) {
   refine();
 }
 
-void Search::cycle(const Graph& skeleton) {
+void Search::cycle(const Graph& skeleton, std::uint64_t shuffle) {
   if (skeleton.edges.empty()) return;
-  const Levels levels = coarsen_all(skeleton, target_, 2 * target_.usable, best_);
+  const Levels levels = coarsen_all(skeleton, target_, 2 * target_.usable, best_, shuffle);
   std::vector<Part> parts{best_};
   for (const CoarseGraph& level : levels) parts.push_back(part_of_groups(level, parts.back()));
   Part part = parts.back();
@@ -119,7 +123,7 @@ void Search::cycle(const Graph& skeleton) {
     Refiner refiner(state);
     const std::int64_t work = kCycleWork * state.vertices();
     refiner.allow(work);
-    refiner.iterate(1, patience_for(work));
+    refiner.iterate(1 + shuffle, patience_for(work));
     part = project(*level, state.part());
   }
   offer(part);
@@ -137,9 +141,12 @@ void Search::polish() {
   settle();
 }
 
-void Search::search_on(int rounds) {
-  const std::int64_t work = kRoundWork * work_for(graph_, target_);
+void Search::search_on(const Graph& skeleton, int rounds) {
+  const std::int64_t work = kRoundWork * work_for(graph_);
   for (int round = 0; round < rounds; ++round) {
+    const auto shuffle = static_cast<std::uint64_t>(round) + 1;
+    offer(coarse_solution(skeleton, target_, levels_of(skeleton, target_, shuffle)));
+    cycle(skeleton, shuffle);
     search_round_best(kSeed + 2 + static_cast<std::uint64_t>(round), work, work);
     settle();
   }
@@ -160,8 +167,8 @@ void Search::settle() {
   for (int turn = 0; turn < kMostTurns && !is_local_optimum(best_); ++turn) refine();
 }
 
-Levels levels_of(const Graph& graph, const Target& target) {
-  return coarsen_all(graph, target, std::max(4 * target.usable, 16));
+Levels levels_of(const Graph& graph, const Target& target, std::uint64_t shuffle) {
+  return coarsen_all(graph, target, std::max(4 * target.usable, 16), {}, shuffle);
 }
 
 namespace {

@@ -38,12 +38,12 @@ class Search {
   // Searches among groups of ranks that are together in the best, coarsest groups first (C.
   // Walshaw, "Multilevel refinement for combinatorial optimisation problems", Ann. Oper. Res. 131,
   // 2004).
-  void cycle(const Graph& skeleton);
+  void cycle(const Graph& skeleton, std::uint64_t shuffle = 0);
   // Iterated local search round the best for about the work that a general partitioner needs.
   void polish();
-  // Goes on so for some times the work of polish(), round after round. What more rounds find costs
-  // no more than what fewer do.
-  void search_on(int rounds);
+  // Goes on, round after round: another multilevel solution, a cycle over other groups, and some
+  // times the work of polish(). What more rounds find costs no more than what fewer do.
+  void search_on(const Graph& skeleton, int rounds);
   // Makes the best a local optimum as a whole.
   void settle();
   // The best, renamed and moved back so that as many vertices as possible are where they were.
@@ -65,8 +65,8 @@ class Search {
   Value value_;
 };
 
-// Made once for all that solve on them.
-Levels levels_of(const Graph& graph, const Target& target);
+// Made once for all that solve on them; `shuffle` as in coarsen().
+Levels levels_of(const Graph& graph, const Target& target, std::uint64_t shuffle = 0);
 
 // Grown and searched on the coarsest level and refined on the way back, up to the finest graph but
 // one.

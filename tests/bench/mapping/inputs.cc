@@ -143,6 +143,19 @@ std::vector<Input> recorded_inputs() {
   return inputs;
 }
 
+std::vector<Input> drawn_inputs(int ranks, unsigned seed) {
+  auto name = [&](const char* kind) {
+    return seed == 0 ? fmt::format("{}.{}", kind, ranks)
+                     : fmt::format("{}.{}/{}", kind, ranks, seed);
+  };
+  const unsigned first = 5 * seed;
+  return {{name("random-4"), random_sparse(ranks, 4, first + 1)},
+          {name("random-16"), random_sparse(ranks, 16, first + 2)},
+          {name("gromacs"), gromacs_like(ranks, 4, first + 3)},
+          {name("gromacs-8"), gromacs_like(ranks, 8, first + 4)},
+          {name("lammps"), lammps_like(ranks, first + 5)}};
+}
+
 std::vector<Input> made_inputs(int ranks) {
   const Grid cube = near_cube(ranks);
   Grid square{ranks, 1, 1};
@@ -150,15 +163,12 @@ std::vector<Input> made_inputs(int ranks) {
     if (ranks % y == 0) square = {ranks / y, y, 1};
   }
   auto name = [&](const char* kind) { return fmt::format("{}.{}", kind, ranks); };
-  return {{name("stencil-3d"), stencil_3d(cube.x, cube.y, cube.z, 65536)},
-          {name("stencil-2d"), stencil_2d(square.x, square.y, 65536, false)},
-          {name("torus-2d"), stencil_2d(square.x, square.y, 65536, true)},
-          {name("random-4"), random_sparse(ranks, 4, 1)},
-          {name("random-16"), random_sparse(ranks, 16, 2)},
-          {name("all-to-all"), all_to_all(ranks, 4096)},
-          {name("gromacs"), gromacs_like(ranks, 4, 3)},
-          {name("gromacs-8"), gromacs_like(ranks, 8, 4)},
-          {name("lammps"), lammps_like(ranks, 5)}};
+  std::vector<Input> inputs{{name("stencil-3d"), stencil_3d(cube.x, cube.y, cube.z, 65536)},
+                            {name("stencil-2d"), stencil_2d(square.x, square.y, 65536, false)},
+                            {name("torus-2d"), stencil_2d(square.x, square.y, 65536, true)},
+                            {name("all-to-all"), all_to_all(ranks, 4096)}};
+  for (Input& input : drawn_inputs(ranks, 0)) inputs.push_back(std::move(input));
+  return inputs;
 }
 
 std::vector<Input> sparse_and_dense(int ranks) {

@@ -26,8 +26,10 @@ CommMatrix gromacs_like(int ranks, int every, unsigned seed);
 // 3D halo with six unequal faces and light collectives along a tree. The shape of LAMMPS.
 CommMatrix lammps_like(int ranks, unsigned seed);
 
-std::vector<Input> recorded_inputs();            // tests/data/npb
-std::vector<Input> made_inputs(int ranks);       // every generator at this size
+std::vector<Input> recorded_inputs();       // tests/data/npb
+std::vector<Input> made_inputs(int ranks);  // every generator at this size
+// Those that are drawn, with other numbers for every seed; seed 0: as among made_inputs().
+std::vector<Input> drawn_inputs(int ranks, unsigned seed);
 std::vector<Input> sparse_and_dense(int ranks);  // for the speed table
 
 // A whole request that owns what it refers to: `ranks` on `nodes` NUMA nodes with

@@ -156,7 +156,7 @@ TEST_CASE("the map of a profile is coordinated's; deloc takes one group per clus
     return nlohmann::json::parse(ran.out)["ranks"];
   };
   CHECK(map({"-a", "deloc"}) != map({"-a", "deloc", "-k", "1"}));
-  CHECK(map({}) == map({"-a", "coordinated"}));
+  CHECK(map({}) == map({"-a", "coordinated:30"}));
   CHECK(map({}) != map({"-a", "deloc"}));
 }
 
