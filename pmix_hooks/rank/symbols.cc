@@ -30,41 +30,41 @@ __asm__(".symver dlclose,dlclose@GLIBC_2.17\n.symver dladdr1,dladdr1@GLIBC_2.17"
 namespace ondeloc {
 namespace {
 
-struct Name {
+// Of the object with this number among the loaded ones; empty where it is too long.
+struct ObjectPath {
+  int number;
   char path[512];
 };
 
-bool defines_mpi(const char* path) {
-  void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) return false;
-  const bool found = dlsym(handle, "PMPI_Init") != nullptr;
-  dlclose(handle);
-  return found;
+int stop_there(dl_phdr_info* object, std::size_t, void* data) {
+  auto* wanted = static_cast<ObjectPath*>(data);
+  if (wanted->number-- > 0) return 0;
+  const bool fits = std::strlen(object->dlpi_name) < sizeof wanted->path;
+  copy_text(wanted->path, fits ? object->dlpi_name : "");
+  return 1;
 }
 
-// dlopen must not be called from inside dl_iterate_phdr: names are collected first.
-struct Collected {
-  Name names[8];
-  int count;
-};
-
-int collect(dl_phdr_info* object, std::size_t, void* data) {
-  auto* found = static_cast<Collected*>(data);
-  if (found->count == 8 || std::strstr(object->dlpi_name, "/libmpi") == nullptr) return 0;
-  if (std::strlen(object->dlpi_name) >= sizeof(Name)) return 0;
-  copy_text(found->names[found->count++].path, object->dlpi_name);
-  return 0;
+// The first loaded library that `is_it(path, handle)` accepts, which stays loaded. dlopen must not
+// be called from inside dl_iterate_phdr, hence one call for each object.
+template <typename IsIt>
+void* find_library(IsIt is_it) {
+  ObjectPath object;
+  for (int number = 0;; ++number) {
+    object.number = number;
+    if (dl_iterate_phdr(stop_there, &object) == 0) return nullptr;
+    if (object.path[0] == '\0') continue;
+    void* handle = dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    if (is_it(object.path, handle)) return handle;
+    dlclose(handle);
+  }
 }
 
 void* open_mpi_library() {
   if (void* handle = dlopen(open_mpi::kLibraryName, RTLD_LAZY | RTLD_NOLOAD)) return handle;
-  Collected found;
-  found.count = 0;
-  dl_iterate_phdr(collect, &found);
-  for (int i = 0; i < found.count; ++i)
-    if (defines_mpi(found.names[i].path))
-      return dlopen(found.names[i].path, RTLD_LAZY | RTLD_NOLOAD);
-  return nullptr;
+  return find_library([](const char* path, void* handle) {
+    return std::strstr(path, "/libmpi") != nullptr && dlsym(handle, "PMPI_Init") != nullptr;
+  });
 }
 
 void* mpi_library() {
@@ -93,34 +93,17 @@ int look_for_code(dl_phdr_info* object, std::size_t, void* data) {
   return query->found ? 1 : 0;
 }
 
-struct Nth {
-  Name name;
-  int left;
-};
-
-int stop_at_nth(dl_phdr_info* object, std::size_t, void* data) {
-  auto* nth = static_cast<Nth*>(data);
-  if (nth->left-- > 0) return 0;
-  const bool fits = std::strlen(object->dlpi_name) < sizeof(Name);
-  copy_text(nth->name.path, fits ? object->dlpi_name : "");
-  return 1;
-}
-
 // A library that brings its own MPI_Init (the stubs of a sequential MUMPS or LAMMPS) and was loaded
 // without RTLD_GLOBAL, as Python does it, is found neither behind this one nor by its name.
 void* symbol_of_any_library(const char* name) {
   const void* ours = dlsym(RTLD_DEFAULT, name);
-  Nth nth;
-  for (int n = 0;; ++n) {
-    nth.left = n;
-    if (dl_iterate_phdr(stop_at_nth, &nth) == 0) return nullptr;
-    if (nth.name.path[0] == '\0') continue;
-    void* handle = dlopen(nth.name.path, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) continue;
-    void* found = dlsym(handle, name);
-    if (found != nullptr && found != ours) return found;  // and it stays loaded
-    dlclose(handle);
-  }
+  void* found = nullptr;
+  find_library([&](const char*, void* handle) {
+    found = dlsym(handle, name);
+    if (found == ours) found = nullptr;
+    return found != nullptr;
+  });
+  return found;
 }
 
 }  // namespace
