@@ -43,6 +43,7 @@ double migration_seconds(const CostModel& model, const SlotSet& slots, const Map
 }
 
 double PhaseClock::advance(const Traffic& traffic, double seconds) {
+  if (traffic.total() == 0) return std::max(age_, seconds);
   if (cosine(traffic, last_) < kSamePhase) {
     ended_looks_ = looks_;
     age_ = 0;

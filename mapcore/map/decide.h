@@ -47,7 +47,8 @@ double migration_seconds(const CostModel& model, const SlotSet& slots, const Map
                          const Mapping& after, std::span<const double> resident,
                          bool memory_follows);
 
-// Seconds since the cosine of this interval's and the last interval's traffic fell below 0.9.
+// Seconds since the cosine of this interval's and the last interval's traffic fell below 0.9, silent
+// intervals left out: a pause is no other phase, and nothing is gained while it lasts.
 class PhaseClock {
  public:
   // `seconds` = length of the interval that `traffic` was seen in. Returns at least that.

@@ -32,6 +32,21 @@ TEST_CASE("the phase clock restarts when the pattern changes") {
   CHECK(clock.advance(b, 1) == 2);
 }
 
+TEST_CASE("a pause is no other phase: its age goes on where it was, and it is not fleeting") {
+  const Traffic silence(CommMatrix::from_entries(4, {})),
+      a(CommMatrix::from_entries(4, {{0, 1, 5, 1}})),
+      b(CommMatrix::from_entries(4, {{2, 3, 5, 1}}));
+  PhaseClock clock;
+  CHECK(clock.advance(silence, 1) == 1);
+  CHECK(clock.advance(a, 2) == 2);
+  CHECK(clock.advance(silence, 30) == 30);
+  CHECK(clock.advance(a, 2) == 4);
+  CHECK(!clock.is_fleeting());
+  CHECK(clock.advance(silence, 1) == 4);
+  CHECK(clock.advance(b, 1) == 1);
+  CHECK(!clock.is_fleeting());  // two looks at the one before
+}
+
 TEST_CASE("migration: 1 ms a moved rank, or its pages over the link") {
   const Machine machine = *load_machine("numa:2 core:2 pu:1");
   SlotSet slots;
