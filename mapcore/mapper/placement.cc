@@ -216,6 +216,17 @@ bool Placement::changes(const Mapping& wanted) const {
   return false;
 }
 
+Mapping Placement::without_fixed(Mapping wanted, const Ranks& ranks) const {
+  for (std::size_t at = 0; at < wanted.size(); ++at) {
+    const RankState& state = ranks.all()[at];
+    if (state.movable() || state.done()) continue;
+    const auto comes = std::find(wanted.begin(), wanted.end(), current_[at]);
+    if (comes != wanted.end()) *comes = wanted[at];
+    wanted[at] = current_[at];
+  }
+  return wanted;
+}
+
 void Placement::move_memory(const RankState& state, int from, int to) {
   const auto resident = read_resident_bytes(state.process), room = room_on_node(to);
   if (resident && room && *room < *resident) {

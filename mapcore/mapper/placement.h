@@ -57,6 +57,10 @@ class Placement {
   void put_back(Ranks& ranks);
   // True when `wanted` moves somebody to other CPUs.
   bool changes(const Mapping& wanted) const;
+  // `wanted`, but nobody takes the place of a rank that is there and cannot be moved: it is no
+  // process of its task, is not followed, or has not attached. Who was to come goes where that one
+  // was to go.
+  Mapping without_fixed(Mapping wanted, const Ranks& ranks) const;
   // Binds everybody before any page moves: copying takes seconds, and as long a rank would share
   // the CPUs of one that waits for its turn.
   ApplyResult apply(const Mapping& wanted, Ranks& ranks);

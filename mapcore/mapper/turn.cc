@@ -50,13 +50,15 @@ std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const Counte
     placement_.notes().insert(wanted.error().message());
     return std::nullopt;
   }
+  *wanted = placement_.without_fixed(*std::move(wanted), ranks_);
   if (options_.decide == Decide::kAlways)
     return placement_.changes(*wanted) ? std::optional(*std::move(wanted)) : std::nullopt;
   // The way back comes first: what was lost already is certain, what is to be gained is not.
-  const double way_back = migration_to(start_);
-  if (placement_.changes(start_) && ledger_.should_go_back(way_back)) {
+  const Mapping back = placement_.without_fixed(start_, ranks_);
+  const double way_back = migration_to(back);
+  if (placement_.changes(back) && ledger_.should_go_back(way_back)) {
     ledger_.add_migration(way_back);
-    return start_;
+    return back;
   }
   const double migration = migration_to(*wanted);
   const Cost then = evaluate(model_, placement_.slots().slots, traffic, *wanted, delta.off_node);

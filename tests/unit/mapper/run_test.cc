@@ -429,6 +429,57 @@ TEST_CASE("who attached from outside its task is counted, and the report says wh
   CHECK(some["notes"].dump().find("MPI_Init") == std::string::npos);
 }
 
+// Ranks 0 and 2, 1 and 3 talk across the two CPUs, two ranks on each. Returns the report, and where
+// the ranks were in the end.
+std::pair<nlohmann::json, std::vector<CpuSet>> report_of_crossed(const std::vector<Habit>& habits) {
+  const CpuSet left = *CpuSet::parse_list("0"), right = *CpuSet::parse_list("1");
+  int channel[2];
+  REQUIRE(pipe2(channel, O_NONBLOCK | O_CLOEXEC) == 0);
+  Step step({left, left, right, right}, habits);
+  *step.partner_bit = 2;
+  std::vector<CpuSet> masks;
+  std::thread other([&] {
+    const Rank rows = attach(step.segment.get());
+    for (int local = 0; local < kRanks; ++local) {
+      for (int i = 0; i < 4000 && rows.cell(local, local ^ 2).messages == 0; ++i) usleep(5000);
+    }
+    // Four looks at traffic of all of them.
+    const auto tick = rows.header().tick;
+    for (int i = 0; i < 4000 && rows.header().tick < tick + 4; ++i) usleep(5000);
+    for (const pid_t pid : step.pids) masks.push_back(*get_affinity(pid));
+    *step.partner_bit = -1;
+  });
+  auto report = run_beside(other, step, channel);
+  return {std::move(report), masks};
+}
+
+TEST_CASE("nobody takes the place of a rank that cannot be moved") {
+  if (!two_cpus()) {
+    WARN("needs CPUs 0 and 1");
+    return;
+  }
+  const auto shared_by = [](const std::vector<CpuSet>& masks, int cpu) {
+    return std::count_if(masks.begin(), masks.end(),
+                         [&](const CpuSet& mask) { return mask.test(PuOs(cpu)); });
+  };
+  const Habit stranger{.owner = getpid()};
+  // The others can be brought to them: 0 with 2 on one CPU, 1 with 3 on the other.
+  const auto [half, half_masks] = report_of_crossed({stranger, {}, {}, stranger});
+  CHECK(half_masks[0] == *CpuSet::parse_list("0"));
+  CHECK(half_masks[3] == *CpuSet::parse_list("1"));
+  CHECK(half_masks[2] == half_masks[0]);
+  CHECK(half_masks[1] == half_masks[3]);
+  CHECK(half["totals"]["remaps"] >= 1);
+  // Both of one CPU stay: two of the three places of a better mapping are theirs.
+  const auto [none, none_masks] = report_of_crossed({stranger, stranger, {}, {}});
+  CHECK(shared_by(none_masks, 0) == 2);
+  CHECK(shared_by(none_masks, 1) == 2);
+  double share = 0;  // of the last interval that has traffic: the first may have that of before
+  for (const auto& line : none["intervals"])
+    if (line["bytes"] > 0) share = line["remote_share_after"];
+  CHECK(share >= 0.9);
+}
+
 TEST_CASE(
     "a rank that counts by itself and ends without a word: the report tells what is missing") {
   const Habit crashes{.note = ONDELOC_NOTE_TRANSPORT_PMIX, .detaches = false};
