@@ -54,10 +54,10 @@ Result<long> move_pages_between(pid_t pid, int from, int to) {
   return left;
 }
 
-std::string about_pages_left(long pages, std::uint64_t resident) {
+std::string about_pages_left(long pages, std::uint64_t bytes) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t left = static_cast<std::uint64_t>(std::max(0L, pages)) * page;
-  if (left <= resident / 10) return {};
+  if (left <= bytes / 10) return {};
   return fmt::format("{} MiB could not be moved (pinned for a device, as a rule)", left >> 20);
 }
 

@@ -20,9 +20,9 @@ namespace ondeloc {
 // Returns the pages that could not be moved. Blocks for as long as the copying takes.
 Result<long> move_pages_between(pid_t pid, int from, int to);
 
-// What to say of the pages that could not be moved, of a process that has `resident` bytes; empty
+// What to say of the pages that could not be moved, of a process that has `bytes` of its own; empty
 // where that is less than a tenth. Pages that a network adapter or a GPU has pinned stay.
-std::string about_pages_left(long pages, std::uint64_t resident);
+std::string about_pages_left(long pages, std::uint64_t bytes);
 
 // Bytes that a node can take in, from /sys/devices/system/node; empty where unknown. Free memory
 // and the file cache that the kernel drops first, as far as it is clean: a node that has run jobs

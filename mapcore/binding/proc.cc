@@ -70,8 +70,9 @@ std::optional<uid_t> read_process_uid(pid_t pid, const std::string& root) {
   return static_cast<uid_t>(*uid);
 }
 
-std::optional<std::uint64_t> read_resident_bytes(pid_t pid, const std::string& root) {
-  const auto kib = read_status_number(pid, "VmRSS:", root);
+std::optional<std::uint64_t> read_private_bytes(pid_t pid, const std::string& root) {
+  auto kib = read_status_number(pid, "RssAnon:", root);
+  if (!kib) kib = read_status_number(pid, "VmRSS:", root);  // before Linux 4.5
   if (!kib) return std::nullopt;
   return *kib * 1024;
 }

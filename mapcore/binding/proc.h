@@ -23,7 +23,10 @@ struct ProcessStat {
 
 std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& root = "");
 std::optional<uid_t> read_process_uid(pid_t pid, const std::string& root = "");
-std::optional<std::uint64_t> read_resident_bytes(pid_t pid, const std::string& root = "");
+// Memory that is the process's alone and would move with it. Not what several ranks map (windows of
+// MPI_Win_allocate_shared, the MPI library's segments, libraries): the kernel leaves such pages
+// where they are, and each of n ranks has all of them in its resident set.
+std::optional<std::uint64_t> read_private_bytes(pid_t pid, const std::string& root = "");
 std::vector<pid_t> read_threads(pid_t pid, const std::string& root = "");
 
 // True when `pid` is `ancestor` or descends from it, within a bounded number of steps.

@@ -41,7 +41,7 @@ bool worth_remapping(const DecisionInput& input);
 // came `seconds` after the last (mapper/interval.h). `longest`: the cap, seconds.
 double until_next_look(double seconds, double slope, double longest);
 
-// mig: moved ranks' resident bytes over the slower of memory and link where memory follows; 1 ms
+// mig: moved ranks' own bytes in memory over the slower of memory and link where memory follows; 1 ms
 // for every rank that changes its slot otherwise. `resident` may be empty (then 1 ms each).
 double migration_seconds(const CostModel& model, const SlotSet& slots, const Mapping& before,
                          const Mapping& after, std::span<const double> resident,

@@ -228,8 +228,8 @@ Mapping Placement::without_fixed(Mapping wanted, const Ranks& ranks) const {
 }
 
 void Placement::move_memory(const RankState& state, int from, int to) {
-  const auto resident = read_resident_bytes(state.process), room = room_on_node(to);
-  if (resident && room && *room < *resident) {
+  const auto bytes = read_private_bytes(state.process), room = room_on_node(to);
+  if (bytes && room && *room < *bytes) {
     notes_.insert(fmt::format("rank {}: its pages stayed on NUMA node {}: node {} has no room",
                               state.world.value, from, to));
     return;
@@ -237,7 +237,7 @@ void Placement::move_memory(const RankState& state, int from, int to) {
   const auto left = move_pages_between(state.process, from, to);
   if (!left && left.error().code() == ESRCH) return;  // it has ended meanwhile
   const std::string why =
-      left ? about_pages_left(*left, resident.value_or(0)) : left.error().message();
+      left ? about_pages_left(*left, bytes.value_or(0)) : left.error().message();
   if (!why.empty()) {
     notes_.insert(
         fmt::format("rank {}: its pages stayed on NUMA node {}: {}", state.world.value, from, why));

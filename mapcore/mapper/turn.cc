@@ -8,12 +8,12 @@
 namespace ondeloc {
 
 // Of the ranks that would move: to ask for those of all takes longer than all the rest of a turn.
-std::vector<double> Turn::resident_bytes(const Mapping& mapping) const {
+std::vector<double> Turn::private_bytes(const Mapping& mapping) const {
   std::vector<double> bytes(mapping.size());
   for (std::size_t i = 0; i < mapping.size(); ++i) {
     const RankState& state = ranks_.all()[i];
     if (mapping[i] == placement_.current()[i] || !state.movable()) continue;
-    bytes[i] = static_cast<double>(read_resident_bytes(state.process).value_or(0));
+    bytes[i] = static_cast<double>(read_private_bytes(state.process).value_or(0));
   }
   return bytes;
 }
@@ -28,7 +28,7 @@ double Turn::cost_at_start(const Traffic& traffic, const CounterDelta& delta) {
 double Turn::migration_to(const Mapping& mapping) const {
   const bool follows = placement_.memory_follows();
   return migration_seconds(model_, placement_.slots().slots, placement_.current(), mapping,
-                           follows ? resident_bytes(mapping) : std::vector<double>(), follows);
+                           follows ? private_bytes(mapping) : std::vector<double>(), follows);
 }
 
 Result<Mapping> Turn::map(const Traffic& traffic, const CounterDelta& delta) const {

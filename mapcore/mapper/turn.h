@@ -43,7 +43,7 @@ class Turn {
                                         double seconds, double cost_now);
   double cost_at_start(const Traffic& traffic, const CounterDelta& delta);
   double migration_to(const Mapping& mapping) const;
-  std::vector<double> resident_bytes(const Mapping& mapping) const;
+  std::vector<double> private_bytes(const Mapping& mapping) const;
 
   const Options& options_;
   const Machine& whole_;

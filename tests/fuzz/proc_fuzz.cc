@@ -79,7 +79,7 @@ void check(const Tree& tree, char kind, std::string_view text) {
     case 'u':
       tree.write("/proc/7/status", text);
       (void)ondeloc::read_process_uid(kPid, tree.root());
-      (void)ondeloc::read_resident_bytes(kPid, tree.root());
+      (void)ondeloc::read_private_bytes(kPid, tree.root());
       return;
     default:
       return check_cgroup(tree, first, second);

@@ -116,7 +116,7 @@ TEST_CASE("the own process is read from /proc") {
   CHECK(read_process_stat(getpid())->parent == getppid());
   CHECK(read_process_stat(getpid())->start > 0);
   CHECK(*read_process_uid(getpid()) == getuid());
-  CHECK(*read_resident_bytes(getpid()) > 100000);
+  CHECK(*read_private_bytes(getpid()) > 100000);
   CHECK(descends_from(getpid(), getppid()));
   CHECK(!descends_from(getppid(), getpid()));
   CHECK(!read_process_stat(-1));
@@ -132,6 +132,10 @@ TEST_CASE("hostile and missing /proc files") {
   CHECK(read_process_stat(6, root.path())->over);
   root.file("/proc/8/stat", "8 (x");
   CHECK(!read_process_stat(8, root.path()));
+  root.file("/proc/5/status", "VmRSS:\t 300 kB\nRssAnon:\t  20 kB\nRssShmem:\t 280 kB\n");
+  CHECK(read_private_bytes(5, root.path()) == 20 * 1024);
+  root.file("/proc/4/status", "VmRSS:\t 300 kB\n");
+  CHECK(read_private_bytes(4, root.path()) == 300 * 1024);
   root.file("/proc/9/status", "Name:\tx\nUid:\tabc\n");
   CHECK(!read_process_uid(9, root.path()));
   CHECK(read_threads(10, root.path()).empty());
