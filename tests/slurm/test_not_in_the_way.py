@@ -34,6 +34,11 @@ class NotInTheWay(comparing.Comparing):
             result = self.assert_same("-n2", f"{harness.APPS}/serial_{how}")
             self.assertEqual((result.returncode, result.stdout), (0, "1 2 3\n" * 2))
 
+    def test_exceptions_through_mpi(self):
+        """Thrown in an error handler, below a wrapper of ours."""
+        result = self.assert_same("-n2", f"{harness.APPS}/throws")
+        self.assertEqual((result.returncode, result.stdout), (0, "caught 1 1\n" * 2))
+
     def test_program_that_never_calls_mpi_init(self):
         self.assert_same("-n2", "ompi_info", "--version")
 
