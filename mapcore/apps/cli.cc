@@ -160,7 +160,7 @@ int width_of(const RankCpus& present, const SlotOptions& options) {
 Status check_widths(const SlotPlan& plan, const SlotOptions& options, const std::string& previous) {
   for (std::size_t rank = 0; options.cpus_per_task > 0 && rank < plan.initial.size(); ++rank) {
     const int count = plan.slots[static_cast<std::size_t>(plan.initial[rank].value)].pus.count();
-    if (count == options.cpus_per_task) continue;
+    if (count >= options.cpus_per_task) continue;  // whole cores may be more
     return Error(fmt::format(
         "--cpus-per-task: {}, but mapping '{}' gives rank {} {} CPU{}: leave "
         "the option out to use the CPUs of the mapping",
@@ -188,6 +188,7 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
   if (!placement) return placement.error();
   ranks = static_cast<int>(placement->size());
   SlotRequest request{*placement, width_of(*placement, options), place.usable};
+  request.bound = true;
   for (const CpuSet& pus : *placement) request.idle -= pus;
   auto plan = plan_slots(place.machine, request);
   if (!plan) return std::move(plan).error();
@@ -251,6 +252,12 @@ Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout
   return timed_mapping(spec, layout, traffic, [&spec](const MapRequest& request) {
     return compute_mapping(spec, request);
   });
+}
+
+Status check_algorithm(const std::string& named) {
+  if (named.empty()) return {};
+  if (auto known = find_algorithm(named); !known) return std::move(known).error();
+  return {};
 }
 
 bool is_lama(const std::string& spec) { return split_algorithm(spec).name == "lama"; }

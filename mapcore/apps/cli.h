@@ -93,6 +93,9 @@ Result<TimedMapping> timed_mapping(const std::string& spec, const Layout& layout
 Result<TimedMapping> run_algorithm(const std::string& spec, const Layout& layout,
                                    const Traffic& traffic);
 
+// Error: one that is named and is none.
+Status check_algorithm(const std::string& named);
+
 // Such a mapping wants the slots of single hardware threads (SlotOptions::single_threads).
 bool is_lama(const std::string& spec);
 

@@ -19,12 +19,12 @@ struct CompareOptions {
 };
 
 // Every algorithm that needs no argument, and what map uses.
-std::vector<std::string> all_algorithms() {
+std::vector<std::string> all_algorithms(int ranks) {
   std::vector<std::string> names;
   for (const AlgorithmInfo& info : algorithms()) {
     if (info.check("").ok()) names.emplace_back(info.name);
   }
-  names.emplace_back(kOfflineAlgorithm);
+  if (ranks <= kMostOfflineRanks) names.emplace_back(kOfflineAlgorithm);
   return names;
 }
 
@@ -96,7 +96,7 @@ Result<std::string> run_compare(const CompareOptions& options) {
                   "congestion", "locality", "remote", "peak", "moves", "computed");
   nlohmann::ordered_json rows = nlohmann::json::array();
   for (const std::string& name :
-       options.algorithms.empty() ? all_algorithms() : options.algorithms) {
+       options.algorithms.empty() ? all_algorithms(matrix->ranks) : options.algorithms) {
     const auto planned = layouts.of(name);
     if (!planned) return planned.error();
     const auto result = run_algorithm(name, (*planned)->layout, (*planned)->traffic);

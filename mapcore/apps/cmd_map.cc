@@ -11,13 +11,13 @@ struct MapOptions {
   MachineOptions machine;
   SlotOptions slots;
   std::string matrix;
-  std::string algorithm = kOfflineAlgorithm;
+  std::string algorithm;  // empty: offline_algorithm()
   std::string previous;
   OutputOptions output;
 };
 
 Result<std::string> run_map(const MapOptions& options) {
-  if (auto known = find_algorithm(options.algorithm); !known) return std::move(known).error();
+  if (Status known = check_algorithm(options.algorithm); !known) return std::move(known).error();
   if (Status good =
           check_files({options.matrix, options.previous}, options.machine, options.output.output);
       !good)
@@ -32,9 +32,10 @@ Result<std::string> run_map(const MapOptions& options) {
   const auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);
   if (!layout) return layout.error();
   matrix->ranks = layout->ranks;
-  const auto result = run_algorithm(options.algorithm, *layout, Traffic(*matrix));
+  const std::string algorithm = offline_algorithm(options.algorithm, layout->ranks);
+  const auto result = run_algorithm(algorithm, *layout, Traffic(*matrix));
   if (!result) return result.error();
-  return put_mapping(options.output, options.algorithm, *place, *layout, *result);
+  return put_mapping(options.output, algorithm, *place, *layout, *result);
 }
 
 }  // namespace
@@ -48,10 +49,13 @@ void add_map(CLI::App& app, Job& job) {
       ->add_option("-m,--matrix", options->matrix,
                    "communication matrix, .mat or CSV (src,dst,bytes); - reads standard input")
       ->required();
-  command->add_option("-a,--algorithm", options->algorithm,
-                      fmt::format("see 'ondeloc algorithms' (default: {}, which searches longer "
-                                  "than coordinated does while a job runs)",
-                                  kOfflineAlgorithm));
+  command
+      ->add_option("-a,--algorithm", options->algorithm,
+                   fmt::format("see 'ondeloc algorithms' (default: {}, which searches longer "
+                               "than coordinated does while a job runs; coordinated from {} "
+                               "ranks on)",
+                               kOfflineAlgorithm, kMostOfflineRanks + 1))
+      ->check(not_empty());
   command
       ->add_option("-p,--previous", options->previous,
                    "the present mapping, our JSON or a rankfile: its CPUs are the slots, and "

@@ -15,7 +15,7 @@ struct ProfileMapOptions {
   SlotOptions slots;
   ClusterOptions clusters;
   OutputOptions output;
-  std::string algorithm = kOfflineAlgorithm;
+  std::string algorithm;  // empty: offline_algorithm()
   std::string previous;
 };
 
@@ -84,7 +84,7 @@ Result<TimedMapping> compute(ProfileSource& source, ProfileMapOptions& options,
 }
 
 Result<std::string> run_map(ProfileMapOptions& options) {
-  if (auto known = find_algorithm(options.algorithm); !known) return std::move(known).error();
+  if (Status known = check_algorithm(options.algorithm); !known) return std::move(known).error();
   if (Status good = check_files({options.profile.file, options.previous}, options.machine,
                                 options.output.output);
       !good)
@@ -106,6 +106,7 @@ Result<std::string> run_map(ProfileMapOptions& options) {
   auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);
   if (!layout) return layout.error();
   matrix->ranks = layout->ranks;
+  options.algorithm = offline_algorithm(options.algorithm, layout->ranks);
   if (!part->ranks.empty()) {
     layout->names = {part->ranks, part->node};
     layout->off_node = std::move(leaving);
@@ -125,10 +126,13 @@ void add_profile_map(CLI::App& profile, Job& job) {
   add_profile_window(*command, options->profile);
   add_machine_options(*command, options->machine);
   add_slot_options(*command, options->slots);
-  command->add_option("-a,--algorithm", options->algorithm,
-                      fmt::format("deloc takes the groups of concurrent pairs, all others the sum "
-                                  "matrix; see 'ondeloc algorithms' (default: {})",
-                                  kOfflineAlgorithm));
+  command
+      ->add_option("-a,--algorithm", options->algorithm,
+                   fmt::format("deloc takes the groups of concurrent pairs, all others the sum "
+                               "matrix; see 'ondeloc algorithms' (default: {}, coordinated "
+                               "from {} ranks on)",
+                               kOfflineAlgorithm, kMostOfflineRanks + 1))
+      ->check(not_empty());
   command
       ->add_option("-p,--previous", options->previous,
                    "the present mapping, our JSON or a rankfile")

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace ondeloc {
 namespace {
@@ -97,6 +98,25 @@ SlotSet cut_inside_nodes(const Machine& machine, const CpuSet& pus, int size, bo
   return slots;
 }
 
+int widest_of(const SlotSet& slots) {
+  int most = 0;
+  for (const Slot& slot : slots) most = std::max(most, slot.pus.count());
+  return most;
+}
+
+// A core with one thread outside of `pus` makes a slot that is narrower than others: left out in
+// nodes that have complete ones, where n are left all the same.
+SlotSet without_narrow(const SlotSet& slots, std::size_t n) {
+  const int most = widest_of(slots);
+  std::set<int> complete;  // nodes
+  for (const Slot& slot : slots)
+    if (slot.pus.count() == most) complete.insert(slot.node.value);
+  SlotSet kept;
+  for (const Slot& slot : slots)
+    if (slot.pus.count() == most || !complete.contains(slot.node.value)) kept.push_back(slot);
+  return kept.size() >= n ? kept : slots;
+}
+
 }  // namespace
 
 SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whole_cores) {
@@ -113,7 +133,7 @@ SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus
   for (int size = std::min(cpus_per_task, pus.count() / ranks); size >= 1; --size) {
     SlotSet slots = cut_slots(machine, pus, size, true);
     if (slots.size() < n) slots = cut_slots(machine, pus, size, false);
-    if (slots.size() >= n) return slots;
+    if (slots.size() >= n) return without_narrow(slots, n);
   }
   return repeat(cut_slots(machine, pus, 1, false), n);
 }
@@ -166,13 +186,27 @@ bool differ_in_width(std::span<const CpuSet> masks) {
                      [&](const CpuSet& mask) { return mask.count() != masks.front().count(); });
 }
 
+bool is_inside_node(const Machine& machine, const CpuSet& mask) {
+  const NodeIndex node = make_slot(machine, mask).node;
+  return std::all_of(machine.pus.begin(), machine.pus.end(),
+                     [&](const Pu& pu) { return !mask.test(pu.os) || pu.node == node; });
+}
+
+// Whole cores may have more than a rank is to have: it would be dearer to lose again.
+CpuSet first_of(const CpuSet& pus, int size) {
+  CpuSet first;
+  for (const PuOs pu : pus.to_vector())
+    if (first.count() < size) first.set(pu);
+  return first;
+}
+
 SlotSet slots_from_masks(const Machine& machine, const SlotRequest& request,
                          std::span<const CpuSet> masks) {
   SlotSet slots;
   for (const CpuSet& mask : masks) slots.push_back(make_slot(machine, mask));
   const int size = all_disjoint(masks) ? masks.front().count() : request.cpus_per_task;
-  const SlotSet more = cut_slots(machine, request.idle, size, true);
-  slots.insert(slots.end(), more.begin(), more.end());
+  for (const Slot& more : cut_slots(machine, request.idle, size, true))
+    slots.push_back(make_slot(machine, first_of(more.pus, size)));
   return slots;
 }
 
@@ -189,7 +223,8 @@ Result<SlotPlan> plan_slots(const Machine& machine, const SlotRequest& request) 
   }
   SlotPlan plan;
   plan.machine = restrict_machine(machine, all);
-  plan.shared = masks.size() > 1 && all_equal(masks);
+  plan.shared = masks.size() > 1 && all_equal(masks) &&
+                !(request.bound && is_inside_node(plan.machine, masks.front()));
   plan.uneven = differ_in_width(masks) && all_disjoint(masks);
   plan.slots = plan.shared
                    ? slots_from_shared_mask(plan.machine, all, static_cast<int>(masks.size()),

@@ -29,6 +29,9 @@ struct SlotRequest {
   std::span<const CpuSet> masks;  // per local rank, none empty
   int cpus_per_task = 1;          // PUs a rank asked for, >= 1
   CpuSet idle;                    // PUs of the step that are in no mask; empty: do not widen
+  // The masks are of a mapping that was computed: one that all ranks have, inside a NUMA node, is
+  // where they were put. False: it is what a step has that nobody bound.
+  bool bound = false;
 };
 
 struct SlotPlan {

@@ -44,6 +44,11 @@ Status check_effort(std::string_view argument) {
                            shorten(argument), kMostEffort));
 }
 
+std::string offline_algorithm(const std::string& named, int ranks) {
+  if (!named.empty()) return named;
+  return ranks <= kMostOfflineRanks ? kOfflineAlgorithm : "coordinated";
+}
+
 AlgorithmSpec split_algorithm(std::string_view spec) {
   const std::size_t colon = spec.find(':');
   if (colon == std::string_view::npos) return {spec, {}};

@@ -39,6 +39,10 @@ inline constexpr std::uint64_t kMostEffort = 100;
 // such a mapping may take some tens of milliseconds more than one that a mapper computes while the
 // job runs. README, "How good are the mappings", has what that brings.
 inline constexpr const char* kOfflineAlgorithm = "coordinated:30";
+// Up to so many ranks: 4096 that all talk to each other would take a minute.
+inline constexpr int kMostOfflineRanks = 1024;
+// `named`, else what is used where none is named.
+std::string offline_algorithm(const std::string& named, int ranks);
 
 inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
     {"identity", "", "keep the present mapping", "null object", check_no_argument},

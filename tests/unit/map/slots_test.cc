@@ -127,3 +127,28 @@ TEST_CASE("a mask outside the topology is an error that names the rank") {
   REQUIRE(!plan.ok());
   CHECK(plan.error().message().find("local rank 1") != std::string::npos);
 }
+
+TEST_CASE("no rank has half a core where there are complete ones for all, in its node") {
+  const Machine one = *load_machine("numa:1 core:3 pu:2"),
+                two = *load_machine("numa:2 core:2 pu:2");
+  CHECK(lists(slots_for(one, cpus("0,2-5"), 2, 1)) == Lists{"2-3", "4-5"});
+  CHECK(lists(slots_for(one, cpus("0,2-5"), 3, 1)) == Lists{"2-3", "4-5", "0"});
+  // A node of such cores alone stays in use.
+  CHECK(lists(slots_for(two, cpus("0-3,4,6"), 2, 1)) == Lists{"0-1", "2-3", "4", "6"});
+}
+
+TEST_CASE("further slots are no wider than those that the ranks have") {
+  const Machine machine = *load_machine("numa:2 core:2 pu:2");
+  const std::vector<CpuSet> masks = {cpus("0"), cpus("2")};
+  CHECK(lists(plan_slots(machine, {masks, 1, cpus("4-7")})->slots) == Lists{"0", "2", "4", "6"});
+}
+
+TEST_CASE("one mask of a mapping is where the ranks were put, of a step it is nobody's") {
+  const Machine machine = *load_machine("numa:2 core:4 pu:1");
+  const std::vector<CpuSet> masks(2, cpus("0-1")), wide(2, cpus("0-7"));
+  CHECK(plan_slots(machine, {masks, 1, {}})->shared);
+  const auto bound = *plan_slots(machine, {masks, 1, {}, true});
+  CHECK(!bound.shared);
+  CHECK(lists(bound.slots) == Lists{"0-1", "0-1"});
+  CHECK(plan_slots(machine, {wide, 1, {}, true})->shared);
+}
