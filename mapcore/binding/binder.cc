@@ -20,6 +20,11 @@ CpuSet relocate_mask(const CpuSet& mask, const CpuSet& from, const CpuSet& to) {
   return moved;
 }
 
+CpuSet left_of_slot(const CpuSet& bound, const CpuSet& cpuset, const CpuSet& main) {
+  const CpuSet left = bound & cpuset;
+  return !left.empty() && main.is_subset_of(left) ? left : main;
+}
+
 namespace {
 
 void move_thread(pid_t tid, const CpuSet& from, const CpuSet& to, BindResult& result) {

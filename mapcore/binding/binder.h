@@ -27,4 +27,9 @@ BindResult move_process(pid_t pid, const CpuSet& from, const CpuSet& to);
 // The mask of a thread after its process moved; empty: leave it alone.
 CpuSet relocate_mask(const CpuSet& mask, const CpuSet& from, const CpuSet& to);
 
+// The old slot of a process that was bound to `bound`, after its cpuset became `cpuset`; `main` is
+// the mask of its main thread now. From Linux 6.2 on each thread keeps what is left of its own
+// mask; before, and where nothing is left, the kernel gives it the whole cpuset.
+CpuSet left_of_slot(const CpuSet& bound, const CpuSet& cpuset, const CpuSet& main);
+
 }  // namespace ondeloc

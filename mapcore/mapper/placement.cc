@@ -285,10 +285,15 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
   return result;
 }
 
-bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
+bool Placement::cpuset_changed(const Ranks& ranks) const {
   if (planned_for_.empty() || keeps_) return false;
   const CpuSet now = enforced_cpuset(ranks);
-  if (now.empty() || now == planned_for_) return false;
+  return !now.empty() && !(now == planned_for_);
+}
+
+std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
+  const CpuSet now = enforced_cpuset(ranks);
+  if (now.empty()) return std::nullopt;
   std::vector<CpuSet> masks = initial_masks(ranks);
   CpuSet all;
   for (const CpuSet& mask : masks) all |= mask;
@@ -296,7 +301,7 @@ bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
   const CpuSet left = (all & now).empty() ? now : all & now;
   if (!all.is_subset_of(now)) std::fill(masks.begin(), masks.end(), left);
   auto slots = plan_slots(machine, {masks, cpus_per_task_, idle_cpus(machine, masks, now)});
-  if (!slots) return false;  // at the next look perhaps
+  if (!slots) return std::nullopt;  // at the next look perhaps
   planned_for_ = now;
   std::vector<int> nodes;
   for (std::size_t at = 0; at < current_.size(); ++at) nodes.push_back(numa_of(at));
@@ -310,14 +315,14 @@ bool Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
     RankState& state = ranks.at(LocalRank(i));
     // The kernel has changed the masks itself; what they are now is where threads are moved from.
     const auto mask = get_affinity(state.attached() ? state.process : state.task);
-    if (mask) bound_[at] = *mask;
+    if (mask) bound_[at] = left_of_slot(bound_[at], now, *mask);
     left_[at] = CpuSet();
     newcomer_[at] = !state.attached();  // bound when it attaches, not put back where it was
     if (state.movable() && move(LocalRank(i), state, cpus_of(LocalRank(i))))
       count_move(at, nodes[at], result);
   }
   move_memory(ranks, result);
-  return true;
+  return result;
 }
 
 }  // namespace ondeloc

@@ -4,6 +4,7 @@
 // notes().
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -64,8 +65,10 @@ class Placement {
   // Binds everybody before any page moves: copying takes seconds, and as long a rank would share
   // the CPUs of one that waits for its turn.
   ApplyResult apply(const Mapping& wanted, Ranks& ranks);
-  // The step's cpuset changed under us (CPUs taken away or back): plans again. True when it did.
-  bool follow_cpuset(const Machine& machine, Ranks& ranks);
+  // The step's cpuset is another than that which was planned for: CPUs taken away or back.
+  bool cpuset_changed(const Ranks& ranks) const;
+  // Plans and places the ranks again. Empty where that cannot be done now.
+  std::optional<ApplyResult> follow_cpuset(const Machine& machine, Ranks& ranks);
 
  private:
   // False when no thread could be bound; tried again at the next look.

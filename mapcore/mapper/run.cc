@@ -187,9 +187,8 @@ class Mapper {
     if (config_.read_rows) counters_.read_rows(view_);
     // Planning may have taken seconds: whoever has counts by now is attached, and its move counts.
     ranks_.refresh(view_);
-    if (!last) prepare();
-    ReportInterval line =
-        last ? turn_->look(counters_.take_delta()) : turn_->take(counters_.take_delta(), seconds);
+    const CounterDelta delta = counters_.take_delta();
+    ReportInterval line = last ? turn_->look(delta) : map(delta, seconds);
     line.t = seconds_between(started_, now);
     line.interval_ms = interval_.milliseconds();
     line.samples = std::exchange(samples_, 0);
@@ -199,9 +198,12 @@ class Mapper {
     view_.raise_tick();
   }
 
-  void prepare() {
-    if (placement_->follow_cpuset(*machine_, ranks_)) turn_->machine_changed();
+  ReportInterval map(const CounterDelta& delta, double seconds) {
+    if (placement_->cpuset_changed(ranks_)) {
+      if (auto line = turn_->follow_cpuset(delta)) return *std::move(line);
+    }
     placement_->put_back(ranks_);
+    return turn_->take(delta, seconds);
   }
 
   void keep(ReportInterval line) {

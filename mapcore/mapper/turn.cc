@@ -91,7 +91,12 @@ ReportInterval Turn::take(const CounterDelta& delta, double seconds) {
   line.compute_us =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   if (!wanted) return line;
-  const ApplyResult applied = placement_.apply(*wanted, ranks_);
+  note_applied(placement_.apply(*wanted, ranks_), delta, traffic, line);
+  return line;
+}
+
+void Turn::note_applied(const ApplyResult& applied, const CounterDelta& delta,
+                        const Traffic& traffic, ReportInterval& line) const {
   for (const LocalRank rank : applied.moved) line.moved.push_back(ranks_.at(rank).world.value);
   line.remapped = !applied.moved.empty();
   const Cost then =
@@ -99,6 +104,17 @@ ReportInterval Turn::take(const CounterDelta& delta, double seconds) {
   line.remote_share_after = then.remote_share;
   line.peak_load_after = then.peak_load;
   line.cost_after = then.total;
+}
+
+std::optional<ReportInterval> Turn::follow_cpuset(const CounterDelta& delta) {
+  const Traffic traffic(delta.matrix);
+  ReportInterval line = look(delta, traffic);
+  const auto applied = placement_.follow_cpuset(whole_, ranks_);
+  if (!applied) return std::nullopt;
+  model_ = CostModel::from(placement_.slots().machine);
+  start_.clear();
+  ledger_ = {};
+  note_applied(*applied, delta, traffic, line);
   return line;
 }
 

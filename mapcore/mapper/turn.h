@@ -29,15 +29,14 @@ class Turn {
   ReportInterval look(const CounterDelta& delta) const {
     return look(delta, Traffic(delta.matrix));
   }
-  // After the step's CPUs changed: another model, and the ledger starts anew.
-  void machine_changed() {
-    model_ = CostModel::from(placement_.slots().machine);
-    start_.clear();
-    ledger_ = {};
-  }
+  // Instead of take() where the step's CPUs changed: ranks are placed again, and nothing is mapped.
+  // Another model, and the ledger starts anew. Empty where the ranks could not be placed.
+  std::optional<ReportInterval> follow_cpuset(const CounterDelta& delta);
 
  private:
   ReportInterval look(const CounterDelta& delta, const Traffic& traffic) const;
+  void note_applied(const ApplyResult& applied, const CounterDelta& delta, const Traffic& traffic,
+                    ReportInterval& line) const;
   Result<Mapping> map(const Traffic& traffic, const CounterDelta& delta) const;
   std::optional<Mapping> better_mapping(const Traffic& traffic, const CounterDelta& delta,
                                         double seconds, double cost_now);

@@ -112,6 +112,17 @@ TEST_CASE("a thread that has the new mask already keeps it, also inside the old 
   }
 }
 
+TEST_CASE("after a cpuset changed threads are taken from what is left of their process's slot") {
+  const auto set = [](const char* list) { return *CpuSet::parse_list(list); };
+  // One thread to a core, each with what is left of its mask: the main thread's is not the slot.
+  const CpuSet slot = left_of_slot(set("4-7"), set("0-7"), set("4"));
+  CHECK(slot == set("4-7"));
+  CHECK(relocate_mask(set("5"), slot, set("0-3")) == set("1"));
+  CHECK(left_of_slot(set("4-7"), set("0-5"), set("4-5")) == set("4-5"));
+  CHECK(left_of_slot(set("4-7"), set("0-5"), set("0-5")) == set("0-5"));  // before Linux 6.2
+  CHECK(left_of_slot(set("4-7"), set("0-3"), set("0-3")) == set("0-3"));  // nothing is left
+}
+
 TEST_CASE("the own process is read from /proc") {
   CHECK(read_process_stat(getpid())->parent == getppid());
   CHECK(read_process_stat(getpid())->start > 0);
