@@ -184,6 +184,9 @@ def changed_under(name, change, right):
                    phases=[Phase("pair", lambda series: parted(series, 4), change),
                            Phase("half", lambda series: bool(settled(series[-STEADY - 1:], 4, STEADY)) and right(series[-1]))])
     inside_cpuset(change.without(watched.series))
+    moved = [line["moved"] for line in watched.report["intervals"] if line["remapped"]]
+    check(len(moved) == watched.report["totals"]["remaps"], f"{watched.report['totals']}, but moved were {moved}")
+    check(watched.report["totals"]["migrations"] <= sum(map(len, moved)), f"{watched.report['totals']}: {moved}")
     return watched
 
 
