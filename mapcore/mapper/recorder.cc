@@ -19,6 +19,7 @@
 #include "mapcore/mapper/rank_notes.h"
 #include "mapcore/mapper/ranks.h"
 #include "mapcore/mapper/running_sums.h"
+#include "mapcore/mapper/stopped_time.h"
 #include "mapcore/profile/writer.h"
 #include "mapcore/segment/segment_view.h"
 
@@ -120,7 +121,10 @@ class Recorder {
     std::vector<pollfd> fds;
     if (channel_.open()) fds.push_back({channel_.fd(), POLLIN, 0});
     ranks_.add_to_poll(fds);
-    if (poll(fds.data(), fds.size(), static_cast<int>(pause_.count())) <= 0) return;
+    const auto due = Clock::now() + pause_;
+    const int woken = poll(fds.data(), fds.size(), static_cast<int>(pause_.count()));
+    (void)stopped_.woke(due);
+    if (woken <= 0) return;
     ranks_.note_ended(fds);
     channel_.drain([this](const Record& record) { on_record(record); });
   }
@@ -218,6 +222,8 @@ class Recorder {
     (void)writer_->add_memory(memory_.read());
     std::vector<std::string> notes = memory_.notes();
     const std::vector<std::string> lost = drop_sentences();
+    if (const std::string note = stopped_.note(); !note.empty())
+      notes.push_back(note + ": rates over the whole run count that time too");
     for (const auto& more : {missing, lost}) notes.insert(notes.end(), more.begin(), more.end());
     lines_.insert(lines_.end(), lost.begin(), lost.end());
     (void)writer_->add_notes(notes);
@@ -252,6 +258,7 @@ class Recorder {
   std::optional<ProfileWriter> writer_;
   std::optional<RunningSums> sums_;
   std::vector<std::string> lines_;
+  StoppedTime stopped_;
   milliseconds pause_ = kBusyPoll;
   Clock::time_point next_refresh_{}, next_flush_ = Clock::now() + kFlushEvery;
   std::uint64_t outside_ = 0;

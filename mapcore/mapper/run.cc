@@ -13,6 +13,7 @@
 #include "mapcore/mapper/collect.h"
 #include "mapcore/mapper/file_of_node.h"
 #include "mapcore/mapper/interval.h"
+#include "mapcore/mapper/stopped_time.h"
 #include "mapcore/mapper/turn.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/topology/load.h"
@@ -90,9 +91,11 @@ class Mapper {
     if (channel_.open() && listens) fds.push_back({channel_.fd(), POLLIN, 0});
     if (channel_.open() && !listens) until = std::min(until, heard_ + kEventPause);
     ranks_.add_to_poll(fds);
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-    const int woken =
-        poll(fds.data(), fds.size(), static_cast<int>(std::clamp<long>(left, 0, 60000)));
+    const auto now = Clock::now();
+    const auto left = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(until - now),
+                                 std::chrono::milliseconds(0), std::chrono::milliseconds(60000));
+    const int woken = poll(fds.data(), fds.size(), static_cast<int>(left.count()));
+    turn_started_ += stopped_.woke(now + left);  // no interval has that time
     if (woken > 0 && ranks_.note_ended(fds)) refreshed_ = {};
     channel_.drain([this](const Record& record) { on_record(record); });
   }
@@ -249,6 +252,7 @@ class Mapper {
     ranks_.refresh(view_);  // what a rank noted since the last look
     if (config_.read_rows) counters_.read_rows(view_);
     note_missing_counts();
+    if (const std::string note = stopped_.note(); !note.empty()) report_.notes.push_back(note);
     events_.dropped = std::max(events_.dropped, missing_samples());
     report_.events = events_;
     report_.wall_ms = 1000 * seconds_between(started_, Clock::now());
@@ -296,6 +300,7 @@ class Mapper {
   ReportEvents events_;
   std::vector<std::string> lines_;
   Clock::time_point started_, turn_started_, refreshed_, heard_;
+  StoppedTime stopped_;
   std::uint64_t samples_ = 0, omitted_ = 0;
   double sample_bytes_ = 0;
   bool plan_failed_ = false;

@@ -21,6 +21,7 @@
 
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/proc.h"
+#include "mapcore/mapper/stopped_time.h"
 #include "mapcore/options/option_table.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/segment/event_record.h"
@@ -451,6 +452,38 @@ std::pair<nlohmann::json, std::vector<CpuSet>> report_of_crossed(const std::vect
   });
   auto report = run_beside(other, step, channel);
   return {std::move(report), masks};
+}
+
+TEST_CASE("time in which the step was stopped is in no interval, and the report tells it") {
+  const auto at = StoppedTime::Clock::now();
+  StoppedTime stopped;
+  CHECK(stopped.woke(at, at + std::chrono::milliseconds(900)).count() == 0);
+  CHECK(stopped.note().empty());
+  CHECK(stopped.woke(at, at + std::chrono::seconds(7)) == std::chrono::seconds(7));
+
+  int channel[2];
+  REQUIRE(pipe2(channel, O_NONBLOCK | O_CLOEXEC) == 0);
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  config.channel_fd = channel[0];
+  const pid_t mapper = fork();
+  if (mapper == 0) {
+    (void)run_mapper(config);
+    _exit(0);
+  }
+  const Rank rows = attach(step.segment.get());
+  for (int i = 0; i < 4000 && rows.header().tick < 2; ++i) usleep(5000);
+  CHECK(kill(mapper, SIGSTOP) == 0);
+  usleep(2'500'000);
+  CHECK(kill(mapper, SIGCONT) == 0);
+  const auto tick = rows.header().tick;
+  for (int i = 0; i < 4000 && rows.header().tick < tick + 2; ++i) usleep(5000);
+  *step.partner_bit = -1;
+  waitpid(mapper, nullptr, 0);
+  for (const int end : channel) close(end);
+  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  CHECK(report["notes"].dump().find("the step was stopped for") != std::string::npos);
 }
 
 TEST_CASE("nobody takes the place of a rank that cannot be moved") {
