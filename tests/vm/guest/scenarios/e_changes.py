@@ -224,6 +224,20 @@ def cpuset_shrunk():
     return f"{show(last)}; {watched.report['notes']}"
 
 
+@scenario("2x4")
+def suspended():
+    """scontrol suspend stops the mapper with the ranks: what did not run is told and in no interval, and mapping goes on."""
+    def pause():
+        job = root("squeue", "--noheader", "--format=%i").split()[0]
+        root("scontrol", "suspend", job)
+        time.sleep(4)
+        root("scontrol", "resume", job)
+    watched = changed_under("suspended", Change(pause), lambda ranks: not shared_pu(ranks))
+    told = [note for note in watched.report["notes"] if note.startswith("the step was stopped for ")]
+    check(told, f"the report does not tell of it: {watched.report['notes']}")
+    return told[0]
+
+
 def end_daemon(pid, name):
     """Slurm 24.11's slurmd of a second node was seen to say "Shutting down" and then to stay."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
