@@ -26,15 +26,25 @@ using Word = void*;
 
 __thread int depth __attribute__((tls_model("initial-exec")));
 
-// The function behind ours, found once.
-template <class Function>
-Function behind(std::atomic<void*>& cache, const char* name) {
-  void* next = cache.load(std::memory_order_acquire);
-  if (next == nullptr) {
-    next = next_symbol(name);
-    cache.store(next, std::memory_order_release);
+// What the last caller of one function would have reached, for all callers in that object.
+struct Seen {
+  Segment object;
+  Behind behind;
+};
+
+// `next`: what all callers would have reached, where there is such a thing.
+Behind find_behind(std::atomic<void*>& next, Seen& seen, const char* name, const void* caller) {
+  void* function = next.load(std::memory_order_acquire);
+  if (function != nullptr) return {function, false};
+  if (seen.object.contains(caller)) return seen.behind;
+  function = next_symbol(name);
+  if (function != nullptr) {
+    next.store(function, std::memory_order_release);
+    return {function, false};
   }
-  return reinterpret_cast<Function>(next);
+  const Behind behind = local_symbol(name, caller);
+  if (behind.function != nullptr) seen = {code_around(caller), behind};
+  return behind;
 }
 
 int nothing_behind(const char* name) {
@@ -46,62 +56,82 @@ int nothing_behind(const char* name) {
 }
 
 template <class... Arguments>
-int pass_on(std::atomic<void*>& cache, const char* name, Arguments... arguments) {
-  const auto next = behind<int (*)(Arguments...)>(cache, name);
+int pass_on(const Behind& behind, const char* name, Arguments... arguments) {
+  const auto next = reinterpret_cast<int (*)(Arguments...)>(behind.function);
   return next == nullptr ? nothing_behind(name) : next(arguments...);
 }
 
 template <class... Arguments>
-int pass_on_unbound(std::atomic<void*>& cache, const char* name, Arguments... arguments) {
+int pass_on_unbound(const Behind& behind, const char* name, Arguments... arguments) {
+  if (behind.foreign) return pass_on(behind, name, arguments...);
   if (depth == 0) prepare();
   const OwnBindingForbidden forbidden(depth == 0 && may_be_moved());
   ++depth;
-  const int rc = pass_on(cache, name, arguments...);
+  const int rc = pass_on(behind, name, arguments...);
   --depth;
   return rc;
 }
 
 template <class... Arguments>
-int initialise(std::atomic<void*>& cache, const char* name, Arguments... arguments) {
-  const int rc = pass_on_unbound(cache, name, arguments...);
-  if (depth == 0 && rc == open_mpi::kSuccess) attach();
+int initialise(const Behind& behind, const char* name, Arguments... arguments) {
+  const int rc = pass_on_unbound(behind, name, arguments...);
+  if (!behind.foreign && depth == 0 && rc == open_mpi::kSuccess) attach();
   return rc;
 }
 
-int finalise(std::atomic<void*>& cache, const char* name) {
+int finalise(const Behind& behind, const char* name) {
+  if (behind.foreign) return pass_on(behind, name);
   if (depth == 0) detach();
   ++depth;
-  const int rc = pass_on(cache, name);
+  const int rc = pass_on(behind, name);
   --depth;
   return rc;
 }
 
-int partitioned_init(std::atomic<void*>& cache, const char* name, const void* buffer,
-                     int partitions, long long count, Word type, int destination, int tag,
-                     Word comm, Word info, Word* request) {
+int partitioned_init(const Behind& behind, const char* name, const void* buffer, int partitions,
+                     long long count, Word type, int destination, int tag, Word comm, Word info,
+                     Word* request) {
   ++depth;
   const int rc =
-      pass_on(cache, name, buffer, partitions, count, type, destination, tag, comm, info, request);
-  if (--depth == 0 && rc == open_mpi::kSuccess)
+      pass_on(behind, name, buffer, partitions, count, type, destination, tag, comm, info, request);
+  if (--depth == 0 && rc == open_mpi::kSuccess && !behind.foreign)
     partitioned_remember(request, static_cast<std::size_t>(count), type, destination, comm);
   return rc;
 }
 
 template <class... Arguments>
-int partitions_ready(Word request, int partitions, std::atomic<void*>& cache, const char* name,
+int partitions_ready(Word request, int partitions, const Behind& behind, const char* name,
                      Arguments... arguments) {
   ++depth;
-  const int rc = pass_on(cache, name, arguments...);
-  if (--depth == 0 && rc == open_mpi::kSuccess && partitions > 0)
+  const int rc = pass_on(behind, name, arguments...);
+  if (--depth == 0 && rc == open_mpi::kSuccess && partitions > 0 && !behind.foreign)
     partitioned_ready(request, static_cast<std::size_t>(partitions));
   return rc;
 }
 
+int start_one(void* function, std::size_t, void** request) {
+  return pass_on({function, false}, "MPI_Start", request);
+}
+
+int start_all(void* function, std::size_t count, void** requests) {
+  return pass_on({function, false}, "MPI_Startall", static_cast<int>(count), requests);
+}
+
+int request_free(const Behind& behind, const char* name, void** request) {
+  if (!behind.foreign) persistent_drop(request);
+  return pass_on(behind, name, request);
+}
+
 template <class... Arguments>
-int noted(std::uint32_t bits, std::atomic<void*>& cache, const char* name, Arguments... arguments) {
-  const int rc = pass_on(cache, name, arguments...);
-  if (rc == open_mpi::kSuccess) add_note(bits);
+int noted(std::uint32_t bits, const Behind& behind, const char* name, Arguments... arguments) {
+  const int rc = pass_on(behind, name, arguments...);
+  if (rc == open_mpi::kSuccess && !behind.foreign) add_note(bits);
   return rc;
+}
+
+int session_init(const Behind& behind, const char* name, void* a, void* b, void* c) {
+  if (!behind.foreign) prepare();
+  return noted(ONDELOC_NOTE_SESSIONS, behind, name, a, b, c);
 }
 
 }  // namespace
@@ -114,85 +144,89 @@ int noted(std::uint32_t bits, std::atomic<void*>& cache, const char* name, Argum
   DEFINE(MPI_##__VA_ARGS__)       \
   DEFINE(PMPI_##__VA_ARGS__)
 
-#define ONDELOC_INIT(NAME)                               \
-  ONDELOC_EXPORT NAME(int* argc, char*** argv) {         \
-    static std::atomic<void*> next{nullptr};             \
-    return ondeloc::initialise(next, #NAME, argc, argv); \
+// What a call of NAME is to reach, as `behind`. The address to return to tells who called, in the
+// function that was called alone.
+#define ONDELOC_BEHIND(NAME)                                                     \
+  static std::atomic<void*> next{nullptr};                                       \
+  static __thread ondeloc::Seen seen __attribute__((tls_model("initial-exec"))); \
+  const ondeloc::Behind behind =                                                 \
+      ondeloc::find_behind(next, seen, #NAME, __builtin_return_address(0));
+
+#define ONDELOC_INIT(NAME)                                 \
+  ONDELOC_EXPORT NAME(int* argc, char*** argv) {           \
+    ONDELOC_BEHIND(NAME)                                   \
+    return ondeloc::initialise(behind, #NAME, argc, argv); \
   }
-#define ONDELOC_INIT_THREAD(NAME)                                             \
-  ONDELOC_EXPORT NAME(int* argc, char*** argv, int required, int* provided) { \
-    static std::atomic<void*> next{nullptr};                                  \
-    return ondeloc::initialise(next, #NAME, argc, argv, required, provided);  \
+#define ONDELOC_INIT_THREAD(NAME)                                              \
+  ONDELOC_EXPORT NAME(int* argc, char*** argv, int required, int* provided) {  \
+    ONDELOC_BEHIND(NAME)                                                       \
+    return ondeloc::initialise(behind, #NAME, argc, argv, required, provided); \
   }
 // Open MPI reads its settings here where a program calls it before MPI_Init.
-#define ONDELOC_TOOL_INIT(NAME)                                       \
-  ONDELOC_EXPORT NAME(int required, int* provided) {                  \
-    static std::atomic<void*> next{nullptr};                          \
-    return ondeloc::pass_on_unbound(next, #NAME, required, provided); \
+#define ONDELOC_TOOL_INIT(NAME)                                         \
+  ONDELOC_EXPORT NAME(int required, int* provided) {                    \
+    ONDELOC_BEHIND(NAME)                                                \
+    return ondeloc::pass_on_unbound(behind, #NAME, required, provided); \
   }
 #define ONDELOC_FINALIZE(NAME)               \
   ONDELOC_EXPORT NAME() {                    \
-    static std::atomic<void*> next{nullptr}; \
-    return ondeloc::finalise(next, #NAME);   \
+    ONDELOC_BEHIND(NAME)                     \
+    return ondeloc::finalise(behind, #NAME); \
   }
-#define ONDELOC_START(NAME)                                                                      \
-  ONDELOC_EXPORT NAME(void** request) {                                                          \
-    static std::atomic<void*> next{nullptr};                                                     \
-    return ondeloc::persistent_start(                                                            \
-        1, request, [](std::size_t, void** one) { return ondeloc::pass_on(next, #NAME, one); }); \
+#define ONDELOC_START(NAME)                                                            \
+  ONDELOC_EXPORT NAME(void** request) {                                                \
+    ONDELOC_BEHIND(NAME)                                                               \
+    if (behind.foreign) return ondeloc::pass_on(behind, #NAME, request);               \
+    return ondeloc::persistent_start(1, request, ondeloc::start_one, behind.function); \
   }
-#define ONDELOC_STARTALL(NAME)                                                          \
-  ONDELOC_EXPORT NAME(int count, void** requests) {                                     \
-    static std::atomic<void*> next{nullptr};                                            \
-    const auto start = [](std::size_t n, void** list) {                                 \
-      return ondeloc::pass_on(next, #NAME, static_cast<int>(n), list);                  \
-    };                                                                                  \
-    if (count < 0) return ondeloc::pass_on(next, #NAME, count, requests);               \
-    return ondeloc::persistent_start(static_cast<std::size_t>(count), requests, start); \
+#define ONDELOC_STARTALL(NAME)                                                                \
+  ONDELOC_EXPORT NAME(int count, void** requests) {                                           \
+    ONDELOC_BEHIND(NAME)                                                                      \
+    if (count < 0 || behind.foreign) return ondeloc::pass_on(behind, #NAME, count, requests); \
+    return ondeloc::persistent_start(static_cast<std::size_t>(count), requests,               \
+                                     ondeloc::start_all, behind.function);                    \
   }
-#define ONDELOC_REQUEST_FREE(NAME)                 \
-  ONDELOC_EXPORT NAME(void** request) {            \
-    static std::atomic<void*> next{nullptr};       \
-    ondeloc::persistent_drop(request);             \
-    return ondeloc::pass_on(next, #NAME, request); \
+#define ONDELOC_REQUEST_FREE(NAME)                        \
+  ONDELOC_EXPORT NAME(void** request) {                   \
+    ONDELOC_BEHIND(NAME)                                  \
+    return ondeloc::request_free(behind, #NAME, request); \
   }
-#define ONDELOC_PSEND_INIT(NAME)                                                                  \
-  ONDELOC_EXPORT NAME(const void* buffer, int partitions, long long count, void* type, int to,    \
-                      int tag, void* comm, void* info, void** request) {                          \
-    static std::atomic<void*> next{nullptr};                                                      \
-    return ondeloc::partitioned_init(next, #NAME, buffer, partitions, count, type, to, tag, comm, \
-                                     info, request);                                              \
+#define ONDELOC_PSEND_INIT(NAME)                                                               \
+  ONDELOC_EXPORT NAME(const void* buffer, int partitions, long long count, void* type, int to, \
+                      int tag, void* comm, void* info, void** request) {                       \
+    ONDELOC_BEHIND(NAME)                                                                       \
+    return ondeloc::partitioned_init(behind, #NAME, buffer, partitions, count, type, to, tag,  \
+                                     comm, info, request);                                     \
   }
-#define ONDELOC_PREADY(NAME)                                                       \
-  ONDELOC_EXPORT NAME(int partition, void* request) {                              \
-    static std::atomic<void*> next{nullptr};                                       \
-    return ondeloc::partitions_ready(request, 1, next, #NAME, partition, request); \
+#define ONDELOC_PREADY(NAME)                                                         \
+  ONDELOC_EXPORT NAME(int partition, void* request) {                                \
+    ONDELOC_BEHIND(NAME)                                                             \
+    return ondeloc::partitions_ready(request, 1, behind, #NAME, partition, request); \
   }
-#define ONDELOC_PREADY_RANGE(NAME)                                                              \
-  ONDELOC_EXPORT NAME(int low, int high, void* request) {                                       \
-    static std::atomic<void*> next{nullptr};                                                    \
-    return ondeloc::partitions_ready(request, high - low + 1, next, #NAME, low, high, request); \
+#define ONDELOC_PREADY_RANGE(NAME)                                                                \
+  ONDELOC_EXPORT NAME(int low, int high, void* request) {                                         \
+    ONDELOC_BEHIND(NAME)                                                                          \
+    return ondeloc::partitions_ready(request, high - low + 1, behind, #NAME, low, high, request); \
   }
-#define ONDELOC_PREADY_LIST(NAME)                                                          \
-  ONDELOC_EXPORT NAME(int length, const int* list, void* request) {                        \
-    static std::atomic<void*> next{nullptr};                                               \
-    return ondeloc::partitions_ready(request, length, next, #NAME, length, list, request); \
+#define ONDELOC_PREADY_LIST(NAME)                                                            \
+  ONDELOC_EXPORT NAME(int length, const int* list, void* request) {                          \
+    ONDELOC_BEHIND(NAME)                                                                     \
+    return ondeloc::partitions_ready(request, length, behind, #NAME, length, list, request); \
   }
-#define ONDELOC_WINDOW6(NAME)                                                     \
-  ONDELOC_EXPORT NAME(void* a, void* b, void* c, void* d, void* e, void* f) {     \
-    static std::atomic<void*> next{nullptr};                                      \
-    return ondeloc::noted(ONDELOC_NOTE_ONE_SIDED, next, #NAME, a, b, c, d, e, f); \
+#define ONDELOC_WINDOW6(NAME)                                                       \
+  ONDELOC_EXPORT NAME(void* a, void* b, void* c, void* d, void* e, void* f) {       \
+    ONDELOC_BEHIND(NAME)                                                            \
+    return ondeloc::noted(ONDELOC_NOTE_ONE_SIDED, behind, #NAME, a, b, c, d, e, f); \
   }
-#define ONDELOC_WINDOW3(NAME)                                            \
-  ONDELOC_EXPORT NAME(void* a, void* b, void* c) {                       \
-    static std::atomic<void*> next{nullptr};                             \
-    return ondeloc::noted(ONDELOC_NOTE_ONE_SIDED, next, #NAME, a, b, c); \
+#define ONDELOC_WINDOW3(NAME)                                              \
+  ONDELOC_EXPORT NAME(void* a, void* b, void* c) {                         \
+    ONDELOC_BEHIND(NAME)                                                   \
+    return ondeloc::noted(ONDELOC_NOTE_ONE_SIDED, behind, #NAME, a, b, c); \
   }
-#define ONDELOC_SESSION(NAME)                                           \
-  ONDELOC_EXPORT NAME(void* a, void* b, void* c) {                      \
-    static std::atomic<void*> next{nullptr};                            \
-    ondeloc::prepare();                                                 \
-    return ondeloc::noted(ONDELOC_NOTE_SESSIONS, next, #NAME, a, b, c); \
+#define ONDELOC_SESSION(NAME)                             \
+  ONDELOC_EXPORT NAME(void* a, void* b, void* c) {        \
+    ONDELOC_BEHIND(NAME)                                  \
+    return ondeloc::session_init(behind, #NAME, a, b, c); \
   }
 
 ONDELOC_BOTH(ONDELOC_INIT, Init)

@@ -57,11 +57,11 @@ void persistent_drop(open_mpi::Handle* request) {
 namespace {
 
 // REQUIRES: count <= kAtOnce.
-int start_some(std::size_t count, open_mpi::Handle* requests, Start start) {
+int start_some(std::size_t count, open_mpi::Handle* requests, Start start, void* function) {
   Noted notes[kAtOnce];
   for (std::size_t i = 0; i < count; ++i) notes[i] = {requests[i], by_request.lookup(requests[i])};
   ++depth;
-  const int rc = start(count, requests);
+  const int rc = start(function, count, requests);
   --depth;
   for (std::size_t i = 0; rc == open_mpi::kSuccess && i < count; ++i) {
     follow(notes[i], requests[i]);
@@ -73,14 +73,14 @@ int start_some(std::size_t count, open_mpi::Handle* requests, Start start) {
 }  // namespace
 
 // Piece by piece: memory for the notes of any number would have to be allocated at every start.
-int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start) {
+int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start, void* function) {
   if (depth > 0 || requests == nullptr || !counting.active.load(std::memory_order_relaxed))
-    return start(count, requests);
+    return start(function, count, requests);
   int rc = open_mpi::kSuccess;
   std::size_t done = 0;
   do {
     const std::size_t some = count - done < kAtOnce ? count - done : kAtOnce;
-    rc = start_some(some, requests + done, start);
+    rc = start_some(some, requests + done, start, function);
     done += some;
   } while (rc == open_mpi::kSuccess && done < count);
   return rc;

@@ -16,11 +16,12 @@ void persistent_forget(void* request);
 // The request that an argument of MPI_Request_free names, if counting is on.
 void persistent_drop(open_mpi::Handle* request);
 
-using Start = int (*)(std::size_t count, open_mpi::Handle* requests);
+// `function`: the MPI library's own.
+using Start = int (*)(void* function, std::size_t count, open_mpi::Handle* requests);
 
 // Calls `start`, counts what it started if it succeeded and no outer call counts it already, and
 // follows requests that it replaced by others.
-int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start);
+int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start, void* function);
 
 // Counts one message. REQUIRES: persistent_setup() was called.
 void add_started(const Addition& what);

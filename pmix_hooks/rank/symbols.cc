@@ -78,7 +78,7 @@ void* mpi_library() {
 
 struct CodeQuery {
   ElfW(Addr) address;
-  bool found;
+  Segment found;
 };
 
 int look_for_code(dl_phdr_info* object, std::size_t, void* data) {
@@ -88,9 +88,10 @@ int look_for_code(dl_phdr_info* object, std::size_t, void* data) {
     const ElfW(Addr) start = object->dlpi_addr + part.p_vaddr;
     if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 && query->address >= start &&
         query->address < start + part.p_memsz)
-      query->found = true;
+      query->found = {reinterpret_cast<const char*>(start),
+                      reinterpret_cast<const char*>(start + part.p_memsz)};
   }
-  return query->found ? 1 : 0;
+  return query->found.begin != nullptr ? 1 : 0;
 }
 
 // A library that brings its own MPI_Init (the stubs of a sequential MUMPS or LAMMPS) and was loaded
@@ -106,13 +107,45 @@ void* symbol_of_any_library(const char* name) {
   return found;
 }
 
+bool has_mpi_from_start;
+
+// Before the program's own constructors: nothing has been loaded by hand yet.
+[[gnu::constructor(101)]] void look_for_mpi() {
+  has_mpi_from_start = dlsym != nullptr && dlsym(RTLD_NEXT, "MPI_Init") != nullptr;
+}
+
+// Of the object that an address lies in and of those that it was linked with. The program itself
+// sees what everyone sees.
+void* symbol_in_reach_of(const void* address, const char* name) {
+  Dl_info info;
+  link_map* object = nullptr;
+  if (dladdr1 == nullptr ||
+      dladdr1(address, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) == 0)
+    return nullptr;
+  if (object == nullptr || object->l_name == nullptr || object->l_name[0] == '\0') return nullptr;
+  void* handle = dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  void* found = dlsym(handle, name);
+  if (found != nullptr && found != dlsym(RTLD_DEFAULT, name)) return found;  // and it stays loaded
+  dlclose(handle);
+  return nullptr;
+}
+
 }  // namespace
 
 void* next_symbol(const char* name) {
-  if (dlsym == nullptr) return nullptr;
-  if (void* next = dlsym(RTLD_NEXT, name)) return next;
-  if (void* next = mpi_symbol(name)) return next;
-  return symbol_of_any_library(name);
+  return has_mpi_from_start ? dlsym(RTLD_NEXT, name) : nullptr;
+}
+
+Behind local_symbol(const char* name, const void* caller) {
+  if (dlsym == nullptr) return {nullptr, false};
+  void* counted = mpi_symbol(name);
+  void* next = dlsym(RTLD_NEXT, name);
+  if (void* own = symbol_in_reach_of(caller, name)) return {own, own != counted && own != next};
+  if (next != nullptr) return {next, false};
+  if (counted != nullptr) return {counted, false};
+  void* any = symbol_of_any_library(name);
+  return {any, any != nullptr};
 }
 
 void* mpi_symbol(const char* name) {
@@ -134,11 +167,13 @@ void* pmix_symbol(const char* name) {
   return local;
 }
 
-bool is_code(const void* address) {
-  CodeQuery query{reinterpret_cast<ElfW(Addr)>(address), false};
+Segment code_around(const void* address) {
+  CodeQuery query{reinterpret_cast<ElfW(Addr)>(address), {nullptr, nullptr}};
   dl_iterate_phdr(look_for_code, &query);
   return query.found;
 }
+
+bool is_code(const void* address) { return code_around(address).begin != nullptr; }
 
 unsigned long symbol_size(const void* address) {
   Dl_info info;

@@ -6,9 +6,32 @@
 
 namespace ondeloc {
 
-// The next definition of an MPI function after ours in search order (another tool's, or the
-// library's), else the one of an MPI library that was loaded with RTLD_LOCAL.
+// The next definition of an MPI function after ours in search order, another tool's or the
+// library's, where MPI was there when the program started: it is what every caller would have
+// reached without us. Else null.
 void* next_symbol(const char* name);
+
+// What a call would have reached without us.
+struct Behind {
+  void* function;
+  // Of another MPI than the one that is counted: a sequential solver's own, say. Its calls are
+  // passed on and nothing else.
+  bool foreign;
+};
+
+// Where MPI came later: libraries that were loaded with RTLD_LOCAL each may have one of their own.
+// The one that the object of `caller` was linked with, else the next definition (Open MPI makes
+// itself global in MPI_Init, and who was loaded before that keeps what it had), else the MPI
+// library's, else anyone's.
+Behind local_symbol(const char* name, const void* caller);
+
+// The executable segment of a loaded object that an address lies in; empty where it is in none.
+struct Segment {
+  const char* begin;
+  const char* end;
+  bool contains(const void* address) const { return address >= begin && address < end; }
+};
+Segment code_around(const void* address);
 
 // A function of the MPI library itself.
 void* mpi_symbol(const char* name);

@@ -34,6 +34,12 @@ class NotInTheWay(comparing.Comparing):
             result = self.assert_same("-n2", f"{harness.APPS}/serial_{how}")
             self.assertEqual((result.returncode, result.stdout), (0, "1 2 3\n" * 2))
 
+    def test_two_mpis_in_one_program(self):
+        """Each library reaches the one that it was linked with, whoever else has been loaded."""
+        for order in "first", "last":
+            result = self.assert_same("-n2", f"{harness.APPS}/two_mpis", order)
+            self.assertEqual((result.returncode, sorted(result.stdout.splitlines())), (0, ["1 2 3"] * 2 + ["of 2"] * 2))
+
     def test_exceptions_through_mpi(self):
         """Thrown in an error handler, below a wrapper of ours."""
         result = self.assert_same("-n2", f"{harness.APPS}/throws")

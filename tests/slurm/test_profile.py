@@ -66,7 +66,7 @@ class EndToEnd(profiling.Profiling):
         for form, name in (("rankfile", "ranks.txt"), ("json", "ranks.json")):
             self.ondeloc("map", "app.prof", *share, "-f", form, "-o", name)
         mapping = json.loads(pathlib.Path(self.dir, "ranks.json").read_text(encoding="ascii"))
-        self.assertEqual(mapping["algorithm"], "coordinated")
+        self.assertEqual(mapping["algorithm"], "coordinated:30")
         self.ondeloc("map", "app.prof", *share, "-a", "deloc")
         return {entry["rank"]: set(entry["pus"]) for entry in mapping["ranks"]}
 
