@@ -43,9 +43,11 @@ double migration_seconds(const CostModel& model, const SlotSet& slots, const Map
 }
 
 double PhaseClock::advance(const Traffic& traffic, double seconds) {
-  if (traffic.total() == 0) return std::max(age_, seconds);
+  // Where there never was any the ranks may talk to other nodes all the time.
+  const bool talked = last_.total() > 0;
+  if (traffic.total() == 0 && talked) return std::max(age_, seconds);
   if (cosine(traffic, last_) < kSamePhase) {
-    ended_looks_ = looks_;
+    ended_looks_ = talked ? looks_ : 0;
     age_ = 0;
     looks_ = 0;
   }
