@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online remapping: whole node, partial allocation beside another job, uneven nodes."""
+import pathlib
+
 from harness import alone, check, finish, inside_cpuset, scenario, settled, show, start, wait_for, root
 from steps import OPTIONS, Phase, TALK, followed, follows, predicted, remote_share, report_bytes, share_reached, step
 
@@ -53,20 +55,26 @@ def uneven_nodes():
 @scenario("2x4")
 def lammps_in_the_open():
     """A real application, cut in eight slices, each of which talks to the next: Slurm's cyclic binding is the worst for it. It has
-    its one phase as talk has: until the samples show what is claimed."""
-    script = "/home/user/in.melt"
+    its one phase as talk has: until the samples show what is claimed. It reads what to do next from a file, which one rank does
+    for all: with `fix halt` and is_file() each rank looks for itself, and those that found the file ended without the others."""
+    script, more = "/home/user/in.melt", pathlib.Path("/home/user/in.more")
+    more.write_text(f"run 200 pre no post no\njump {more}\n")
+
+    def over():
+        last = more.with_suffix(".last")
+        last.write_text("print over\n")
+        last.replace(more)
     with open(script, "w") as file:
-        file.write("variable over equal is_file(ring.over)\n"
-                   "processors 8 1 1\nunits lj\natom_style atomic\nlattice fcc 0.8442\nregion box block 0 16 0 3 0 3\n"
+        file.write("processors 8 1 1\nunits lj\natom_style atomic\nlattice fcc 0.8442\nregion box block 0 16 0 3 0 3\n"
                    "create_box 1 box\ncreate_atoms 1 box\nmass 1 1.0\nvelocity all create 3.0 87287 loop geom\n"
                    "pair_style lj/cut 2.5\npair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\nneigh_modify every 20 delay 0 check no\n"
-                   "fix 1 all nve\nfix 2 all halt 5 v_over > 0 error soft\nthermo 20\nshell touch ring.begun\nrun 100000\n")
+                   f"fix 1 all nve\nthermo 20\nrun 0\nshell touch ring.begun\njump {more}\n")
     # Intervals of several time steps, whose traffic is alike; `coordinated` finds the best cut of such a chain in any case. Its
     # cuts are alike, too: each interval may have another one, and between two the masks have to be seen at rest.
-    ring = Phase("ring", follows("ring", 8, range(8), "coordinated"))
+    ring = Phase("ring", follows("ring", 8, range(8), "coordinated"), over)
     watched = step("lammps", ["-n8"], ["lmp", "-in", script, "-log", "none", "-var", "phase"], comm="lmp", phases=[ring],
                    online="algorithm=coordinated,interval=8s,max-interval=16s,decide=always")
-    check("Loop time of" in watched.out, f"LAMMPS did not finish: {watched.out[-800:]}")
+    check("\nover\n" in watched.out, f"LAMMPS did not finish: {watched.out[-800:]}")
     inside_cpuset(watched.series)
     alone(watched.samples.ranks("lmp", since=ring.begin), 8)  # not in MPI_Init, see Step.talking
     traffic = report_bytes(watched.report)
