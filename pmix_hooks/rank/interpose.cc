@@ -63,7 +63,6 @@ int pass_on(const Behind& behind, const char* name, Arguments... arguments) {
 
 template <class... Arguments>
 int pass_on_unbound(const Behind& behind, const char* name, Arguments... arguments) {
-  if (behind.foreign) return pass_on(behind, name, arguments...);
   if (depth == 0) prepare();
   const OwnBindingForbidden forbidden(depth == 0 && may_be_moved());
   ++depth;
@@ -75,12 +74,11 @@ int pass_on_unbound(const Behind& behind, const char* name, Arguments... argumen
 template <class... Arguments>
 int initialise(const Behind& behind, const char* name, Arguments... arguments) {
   const int rc = pass_on_unbound(behind, name, arguments...);
-  if (!behind.foreign && depth == 0 && rc == open_mpi::kSuccess) attach();
+  if (depth == 0 && rc == open_mpi::kSuccess) attach();
   return rc;
 }
 
 int finalise(const Behind& behind, const char* name) {
-  if (behind.foreign) return pass_on(behind, name);
   if (depth == 0) detach();
   ++depth;
   const int rc = pass_on(behind, name);
@@ -94,7 +92,7 @@ int partitioned_init(const Behind& behind, const char* name, const void* buffer,
   ++depth;
   const int rc =
       pass_on(behind, name, buffer, partitions, count, type, destination, tag, comm, info, request);
-  if (--depth == 0 && rc == open_mpi::kSuccess && !behind.foreign)
+  if (--depth == 0 && rc == open_mpi::kSuccess)
     partitioned_remember(request, static_cast<std::size_t>(count), type, destination, comm);
   return rc;
 }
@@ -104,7 +102,7 @@ int partitions_ready(Word request, int partitions, const Behind& behind, const c
                      Arguments... arguments) {
   ++depth;
   const int rc = pass_on(behind, name, arguments...);
-  if (--depth == 0 && rc == open_mpi::kSuccess && partitions > 0 && !behind.foreign)
+  if (--depth == 0 && rc == open_mpi::kSuccess && partitions > 0)
     partitioned_ready(request, static_cast<std::size_t>(partitions));
   return rc;
 }
@@ -117,21 +115,11 @@ int start_all(void* function, std::size_t count, void** requests) {
   return pass_on({function, false}, "MPI_Startall", static_cast<int>(count), requests);
 }
 
-int request_free(const Behind& behind, const char* name, void** request) {
-  if (!behind.foreign) persistent_drop(request);
-  return pass_on(behind, name, request);
-}
-
 template <class... Arguments>
 int noted(std::uint32_t bits, const Behind& behind, const char* name, Arguments... arguments) {
   const int rc = pass_on(behind, name, arguments...);
-  if (rc == open_mpi::kSuccess && !behind.foreign) add_note(bits);
+  if (rc == open_mpi::kSuccess) add_note(bits);
   return rc;
-}
-
-int session_init(const Behind& behind, const char* name, void* a, void* b, void* c) {
-  if (!behind.foreign) prepare();
-  return noted(ONDELOC_NOTE_SESSIONS, behind, name, a, b, c);
 }
 
 }  // namespace
@@ -144,28 +132,30 @@ int session_init(const Behind& behind, const char* name, void* a, void* b, void*
   DEFINE(MPI_##__VA_ARGS__)       \
   DEFINE(PMPI_##__VA_ARGS__)
 
-// What a call of NAME is to reach, as `behind`. The address to return to tells who called, in the
-// function that was called alone.
-#define ONDELOC_BEHIND(NAME)                                                     \
+// What a call of NAME is to reach, as `behind`; that of a foreign MPI is reached with the arguments
+// that follow, and nothing else is done. The address to return to tells who called, in the function
+// that was called alone.
+#define ONDELOC_BEHIND(NAME, ...)                                                \
   static std::atomic<void*> next{nullptr};                                       \
   static __thread ondeloc::Seen seen __attribute__((tls_model("initial-exec"))); \
   const ondeloc::Behind behind =                                                 \
-      ondeloc::find_behind(next, seen, #NAME, __builtin_return_address(0));
+      ondeloc::find_behind(next, seen, #NAME, __builtin_return_address(0));      \
+  if (behind.foreign) return ondeloc::pass_on(behind, #NAME __VA_OPT__(, ) __VA_ARGS__);
 
 #define ONDELOC_INIT(NAME)                                 \
   ONDELOC_EXPORT NAME(int* argc, char*** argv) {           \
-    ONDELOC_BEHIND(NAME)                                   \
+    ONDELOC_BEHIND(NAME, argc, argv)                       \
     return ondeloc::initialise(behind, #NAME, argc, argv); \
   }
 #define ONDELOC_INIT_THREAD(NAME)                                              \
   ONDELOC_EXPORT NAME(int* argc, char*** argv, int required, int* provided) {  \
-    ONDELOC_BEHIND(NAME)                                                       \
+    ONDELOC_BEHIND(NAME, argc, argv, required, provided)                       \
     return ondeloc::initialise(behind, #NAME, argc, argv, required, provided); \
   }
 // Open MPI reads its settings here where a program calls it before MPI_Init.
 #define ONDELOC_TOOL_INIT(NAME)                                         \
   ONDELOC_EXPORT NAME(int required, int* provided) {                    \
-    ONDELOC_BEHIND(NAME)                                                \
+    ONDELOC_BEHIND(NAME, required, provided)                            \
     return ondeloc::pass_on_unbound(behind, #NAME, required, provided); \
   }
 #define ONDELOC_FINALIZE(NAME)               \
@@ -175,58 +165,59 @@ int session_init(const Behind& behind, const char* name, void* a, void* b, void*
   }
 #define ONDELOC_START(NAME)                                                            \
   ONDELOC_EXPORT NAME(void** request) {                                                \
-    ONDELOC_BEHIND(NAME)                                                               \
-    if (behind.foreign) return ondeloc::pass_on(behind, #NAME, request);               \
+    ONDELOC_BEHIND(NAME, request)                                                      \
     return ondeloc::persistent_start(1, request, ondeloc::start_one, behind.function); \
   }
-#define ONDELOC_STARTALL(NAME)                                                                \
-  ONDELOC_EXPORT NAME(int count, void** requests) {                                           \
-    ONDELOC_BEHIND(NAME)                                                                      \
-    if (count < 0 || behind.foreign) return ondeloc::pass_on(behind, #NAME, count, requests); \
-    return ondeloc::persistent_start(static_cast<std::size_t>(count), requests,               \
-                                     ondeloc::start_all, behind.function);                    \
+#define ONDELOC_STARTALL(NAME)                                                  \
+  ONDELOC_EXPORT NAME(int count, void** requests) {                             \
+    ONDELOC_BEHIND(NAME, count, requests)                                       \
+    if (count < 0) return ondeloc::pass_on(behind, #NAME, count, requests);     \
+    return ondeloc::persistent_start(static_cast<std::size_t>(count), requests, \
+                                     ondeloc::start_all, behind.function);      \
   }
-#define ONDELOC_REQUEST_FREE(NAME)                        \
-  ONDELOC_EXPORT NAME(void** request) {                   \
-    ONDELOC_BEHIND(NAME)                                  \
-    return ondeloc::request_free(behind, #NAME, request); \
+#define ONDELOC_REQUEST_FREE(NAME)                   \
+  ONDELOC_EXPORT NAME(void** request) {              \
+    ONDELOC_BEHIND(NAME, request)                    \
+    ondeloc::persistent_drop(request);               \
+    return ondeloc::pass_on(behind, #NAME, request); \
   }
 #define ONDELOC_PSEND_INIT(NAME)                                                               \
   ONDELOC_EXPORT NAME(const void* buffer, int partitions, long long count, void* type, int to, \
                       int tag, void* comm, void* info, void** request) {                       \
-    ONDELOC_BEHIND(NAME)                                                                       \
+    ONDELOC_BEHIND(NAME, buffer, partitions, count, type, to, tag, comm, info, request)        \
     return ondeloc::partitioned_init(behind, #NAME, buffer, partitions, count, type, to, tag,  \
                                      comm, info, request);                                     \
   }
 #define ONDELOC_PREADY(NAME)                                                         \
   ONDELOC_EXPORT NAME(int partition, void* request) {                                \
-    ONDELOC_BEHIND(NAME)                                                             \
+    ONDELOC_BEHIND(NAME, partition, request)                                         \
     return ondeloc::partitions_ready(request, 1, behind, #NAME, partition, request); \
   }
 #define ONDELOC_PREADY_RANGE(NAME)                                                                \
   ONDELOC_EXPORT NAME(int low, int high, void* request) {                                         \
-    ONDELOC_BEHIND(NAME)                                                                          \
+    ONDELOC_BEHIND(NAME, low, high, request)                                                      \
     return ondeloc::partitions_ready(request, high - low + 1, behind, #NAME, low, high, request); \
   }
 #define ONDELOC_PREADY_LIST(NAME)                                                            \
   ONDELOC_EXPORT NAME(int length, const int* list, void* request) {                          \
-    ONDELOC_BEHIND(NAME)                                                                     \
+    ONDELOC_BEHIND(NAME, length, list, request)                                              \
     return ondeloc::partitions_ready(request, length, behind, #NAME, length, list, request); \
   }
 #define ONDELOC_WINDOW6(NAME)                                                       \
   ONDELOC_EXPORT NAME(void* a, void* b, void* c, void* d, void* e, void* f) {       \
-    ONDELOC_BEHIND(NAME)                                                            \
+    ONDELOC_BEHIND(NAME, a, b, c, d, e, f)                                          \
     return ondeloc::noted(ONDELOC_NOTE_ONE_SIDED, behind, #NAME, a, b, c, d, e, f); \
   }
 #define ONDELOC_WINDOW3(NAME)                                              \
   ONDELOC_EXPORT NAME(void* a, void* b, void* c) {                         \
-    ONDELOC_BEHIND(NAME)                                                   \
+    ONDELOC_BEHIND(NAME, a, b, c)                                          \
     return ondeloc::noted(ONDELOC_NOTE_ONE_SIDED, behind, #NAME, a, b, c); \
   }
-#define ONDELOC_SESSION(NAME)                             \
-  ONDELOC_EXPORT NAME(void* a, void* b, void* c) {        \
-    ONDELOC_BEHIND(NAME)                                  \
-    return ondeloc::session_init(behind, #NAME, a, b, c); \
+#define ONDELOC_SESSION(NAME)                                             \
+  ONDELOC_EXPORT NAME(void* a, void* b, void* c) {                        \
+    ONDELOC_BEHIND(NAME, a, b, c)                                         \
+    ondeloc::prepare();                                                   \
+    return ondeloc::noted(ONDELOC_NOTE_SESSIONS, behind, #NAME, a, b, c); \
   }
 
 ONDELOC_BOTH(ONDELOC_INIT, Init)
