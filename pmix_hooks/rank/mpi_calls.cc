@@ -24,6 +24,7 @@ bool find_mpi_calls(MpiCalls& calls) {
          find(calls.comm_test_inter, "PMPI_Comm_test_inter") &&
          find(calls.comm_group, "PMPI_Comm_group") &&
          find(calls.comm_remote_group, "PMPI_Comm_remote_group") &&
+         find(calls.group_incl, "PMPI_Group_incl") &&
          find(calls.group_translate_ranks, "PMPI_Group_translate_ranks") &&
          find(calls.group_free, "PMPI_Group_free") && find(calls.type_size, "PMPI_Type_size_x");
 }

@@ -17,6 +17,7 @@ struct MpiCalls {
   int (*comm_test_inter)(Handle comm, int* flag);
   int (*comm_group)(Handle comm, Handle* group);
   int (*comm_remote_group)(Handle comm, Handle* group);
+  int (*group_incl)(Handle group, int count, const int* ranks, Handle* out);
   int (*group_translate_ranks)(Handle from, int count, const int* ranks, Handle to, int* out);
   int (*group_free)(Handle* group);
   int (*type_size)(Handle type, long long* bytes);  // PMPI_Type_size_x

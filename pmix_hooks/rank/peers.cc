@@ -9,7 +9,7 @@
 
 namespace ondeloc {
 
-constinit Peers no_peers{{nullptr}, 0, 0, nullptr};
+constinit Peers no_peers{{nullptr}, 0, 0, nullptr, {0}, {1}};
 
 namespace {
 
@@ -76,6 +76,8 @@ Peers* make_peers(void* comm) {
   }
   if (peers == nullptr) return nullptr;
   peers->size = size;
+  peers->known.store(0, std::memory_order_relaxed);
+  peers->stride.store(1, std::memory_order_relaxed);
   peers->comm.store(comm, std::memory_order_release);
   return peers;
 }
@@ -123,14 +125,63 @@ void peers_forget(void* comm) {
 
 namespace {
 
-// Open MPI walks through the whole group of the world for it, for every peer anew.
-int ask_for_world_rank(void* comm, int peer) {
-  int inter = 0, world = -1;
+open_mpi::Handle group_of(void* comm) {
+  int inter = 0;
   open_mpi::Handle group = nullptr;
   state.calls.comm_test_inter(comm, &inter);
-  const auto group_of = inter != 0 ? state.calls.comm_remote_group : state.calls.comm_group;
-  if (group_of(comm, &group) != open_mpi::kSuccess) return -1;
-  state.calls.group_translate_ranks(group, 1, &peer, state.world_group, &world);
+  const auto ask = inter != 0 ? state.calls.comm_remote_group : state.calls.comm_group;
+  return ask(comm, &group) == open_mpi::kSuccess ? group : nullptr;
+}
+
+struct Known {
+  std::int64_t peer, world;
+};
+
+Known last_known(const Peers& peers) {
+  const std::uint64_t word = peers.known.load(std::memory_order_relaxed);
+  return {static_cast<std::int64_t>(word >> 32), static_cast<std::int64_t>(word & 0xFFFFFFFF)};
+}
+
+// Open MPI walks through the group of the world to find one rank in it; a group of one is no walk.
+bool is_world_rank(open_mpi::Handle group, int peer, std::int64_t guess) {
+  if (guess < 0 || guess >= state.table.world_ranks) return false;
+  const auto rank = static_cast<int>(guess);
+  open_mpi::Handle alone = nullptr;
+  int found = -1;
+  if (state.calls.group_incl(state.world_group, 1, &rank, &alone) != open_mpi::kSuccess)
+    return false;
+  state.calls.group_translate_ranks(group, 1, &peer, alone, &found);
+  state.calls.group_free(&alone);
+  return found == 0;
+}
+
+// Two threads may learn at once: a wrong guess costs a walk, nothing else.
+void learn(Peers& peers, const Known& before, const Known& now) {
+  const std::int64_t apart = now.peer - before.peer;
+  if (apart != 0 && (now.world - before.world) % apart == 0)
+    peers.stride.store((now.world - before.world) / apart, std::memory_order_relaxed);
+  peers.known.store(
+      static_cast<std::uint64_t>(now.peer) << 32 | static_cast<std::uint64_t>(now.world),
+      std::memory_order_relaxed);
+}
+
+int world_rank_of(Peers& peers, open_mpi::Handle group, int peer) {
+  const Known before = last_known(peers);
+  const std::int64_t stride = peers.stride.load(std::memory_order_relaxed);
+  const std::int64_t guess = before.world + (peer - before.peer) * stride;
+  int world = static_cast<int>(guess);
+  if (!is_world_rank(group, peer, guess)) {
+    world = -1;
+    state.calls.group_translate_ranks(group, 1, &peer, state.world_group, &world);
+  }
+  if (world >= 0) learn(peers, before, {peer, world});
+  return world;
+}
+
+int ask_for_world_rank(Peers& peers, void* comm, int peer) {
+  open_mpi::Handle group = group_of(comm);
+  if (group == nullptr) return -1;
+  const int world = world_rank_of(peers, group, peer);
   state.calls.group_free(&group);
   return world;
 }
@@ -138,7 +189,7 @@ int ask_for_world_rank(void* comm, int peer) {
 }  // namespace
 
 std::uint64_t peers_translate(Peers* peers, void* comm, int peer) {
-  const int world = comm == state.calls.comm_world ? peer : ask_for_world_rank(comm, peer);
+  const int world = comm == state.calls.comm_world ? peer : ask_for_world_rank(*peers, comm, peer);
   const std::uint64_t place =
       std::uint64_t{static_cast<std::uint32_t>(world)} << 32 | cell_of_world(world);
   peers->place(static_cast<std::uint32_t>(peer)).store(place, std::memory_order_relaxed);

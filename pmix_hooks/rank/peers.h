@@ -2,6 +2,8 @@
 // Which cell of the row a peer of a communicator is counted in: translated once per communicator
 // and peer with public MPI calls, then one array look-up. A place is the cell plus one in the low
 // half (0 = not yet translated) and the world rank in the high half, which only recording reads.
+// Most communicators are the world in its order, a row or a column of it: after two peers the
+// others are guessed and the guess is proved, which costs no walk through the group of the world.
 //
 // Life: a Peers belongs to a communicator from its first message until the PML is told to drop
 // it. Its memory is then kept for the next communicator and never given back, so that a pointer to
@@ -24,6 +26,10 @@ struct Peers {
   std::uint32_t size;
   std::uint32_t capacity;
   Peers* next;  // spare
+  // From which the next translation is guessed: who was translated last, peer in the high half and
+  // world rank in the low one, and by how much the world rank grows from peer to peer.
+  std::atomic<std::uint64_t> known;
+  std::atomic<std::int64_t> stride;
 
   std::atomic<std::uint64_t>& place(std::uint32_t peer) {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1)[peer];

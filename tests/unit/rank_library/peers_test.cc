@@ -13,11 +13,24 @@ namespace {
 
 using Handle = ondeloc::open_mpi::Handle;
 
-// What MPI answers of a communicator: its size, and who its rank 0 is in the world.
+// What MPI answers of a communicator or group: its size, who its rank 0 is in the world, and how
+// far apart its ranks are there; or who they are one by one.
 struct Comm {
   int size = 0;
   int first = 0;
+  int stride = 1;
+  std::vector<int> ranks{};
+  bool made = false;  // by include()
+
+  int world_of(int rank) const {
+    return ranks.empty() ? first + rank * stride : ranks[static_cast<std::size_t>(rank)];
+  }
 };
+
+constexpr int kUndefined = -32766;
+constexpr std::uint32_t kWorld = 4000;
+Comm world_group{kWorld};
+std::atomic<int> walks{0};
 
 Comm& comm_of(Handle handle) { return *reinterpret_cast<Comm*>(handle); }
 
@@ -30,24 +43,35 @@ int group_of(Handle comm, Handle* group) {
   *group = comm;
   return 0;
 }
-int translate(Handle group, int count, const int* ranks, Handle, int* out) {
-  for (int i = 0; i < count; ++i) out[i] = comm_of(group).first + ranks[i];
+int include(Handle, int, const int* ranks, Handle* out) {
+  *out = reinterpret_cast<Handle>(new Comm{1, *ranks, 1, {}, true});
   return 0;
 }
-int free_nothing(Handle*) { return 0; }
-
-constexpr std::uint32_t kWorld = 4000;
+int translate(Handle group, int count, const int* ranks, Handle to, int* out) {
+  const Comm& target = comm_of(to);
+  if (target.size > 1) ++walks;
+  for (int i = 0; i < count; ++i) {
+    const int at = comm_of(group).world_of(ranks[i]) - target.first;
+    out[i] = at >= 0 && at < target.size ? at : kUndefined;
+  }
+  return 0;
+}
+// Of groups only those that include() made are their own objects.
+int free_group(Handle* group) {
+  if (comm_of(*group).made) delete &comm_of(*group);
+  return 0;
+}
 
 void start_peers() {
-  static Comm world{kWorld, 0};
   static std::vector<std::atomic<std::uint32_t>> local(kWorld);
   ondeloc::MpiCalls calls{};
   calls.comm_test_inter = never_inter;
   calls.comm_size = size_of;
   calls.comm_group = group_of;
   calls.group_translate_ranks = translate;
-  calls.group_free = free_nothing;
-  calls.comm_world = reinterpret_cast<Handle>(&world);
+  calls.group_incl = include;
+  calls.group_free = free_group;
+  calls.comm_world = reinterpret_cast<Handle>(&world_group);
   for (std::uint32_t w = 0; w < 8; ++w) local[w] = w + 1;
   REQUIRE(ondeloc::peers_start(calls, {local.data(), kWorld, 8}));
 }
@@ -59,7 +83,7 @@ bool counted_right(Comm& comm) {
   if (peers->comm != &comm || peers->size != last + 1) return false;
   std::uint64_t place = peers->place(last);
   if (place == 0) place = ondeloc::peers_translate(peers, &comm, comm.size - 1);
-  const std::uint32_t world = static_cast<std::uint32_t>(comm.first) + last;
+  const auto world = static_cast<std::uint32_t>(comm.world_of(comm.size - 1));
   return place == (std::uint64_t{world} << 32 | (world < 8 ? world + 1 : 9));
 }
 
@@ -67,7 +91,7 @@ bool counted_right(Comm& comm) {
 void give_sizes(std::vector<Comm>& comms, int round) {
   for (std::size_t i = 0; i < comms.size(); ++i) {
     const int n = static_cast<int>(i) + round;
-    comms[i] = {n % 9 == 0 ? 1500 : 1 + n % 3, n % 5};
+    comms[i] = {n % 9 == 0 ? 1500 : 1 + n % 3, n % 5, 1 + n % 2};
   }
 }
 
@@ -114,4 +138,38 @@ TEST_CASE("threads make and free communicators at once") {
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(good == std::vector<char>(4, 1));
+}
+
+namespace {
+
+// How often the world was walked through until all peers were known; -1 when one is another.
+int walks_for(Comm comm) {
+  walks = 0;
+  Peers* peers = ondeloc::peers_of(&comm);
+  bool good = true;
+  for (int peer = 0; peer < comm.size; ++peer) {
+    const auto world = static_cast<std::uint32_t>(comm.world_of(peer));
+    good = good && ondeloc::peers_translate(peers, &comm, peer) >> 32 == world;
+  }
+  ondeloc::peers_forget(&comm);
+  return good ? walks.load() : -1;
+}
+
+}  // namespace
+
+TEST_CASE("the world in its order, its rows and its columns are known without a walk for each") {
+  start_peers();
+  CHECK(walks_for({kWorld}) == 0);
+  CHECK(walks_for({50, 1000}) <= 2);
+  CHECK(walks_for({80, 7, 50}) <= 2);
+  CHECK(walks_for({80, 3999, -50}) <= 3);
+  std::vector<int> mixed(kWorld);
+  for (int i = 0; i < static_cast<int>(kWorld); ++i)
+    mixed[static_cast<std::size_t>(i)] = i * 1237 % static_cast<int>(kWorld);
+  CHECK(walks_for({kWorld, 0, 0, mixed}) >= 0);
+  // Of another job: unknown here, whatever is guessed.
+  Comm others{4, 5000};
+  Peers* peers = ondeloc::peers_of(&others);
+  CHECK(static_cast<std::uint32_t>(ondeloc::peers_translate(peers, &others, 2)) == 9);
+  ondeloc::peers_forget(&others);
 }
