@@ -291,7 +291,7 @@ Result<std::string> mapping_text(const OutputOptions& options, const std::string
   const MappingReport report{algorithm, result.cost, result.migrations, result.seconds};
   if (options.format == "rankfile")
     return to_rankfile(options.relative ? place.machine : place.whole, place.usable, placement,
-                       layout.names);
+                       layout.names, options.relative);
   if (options.format == "cpu-bind") return to_cpu_bind(placement);
   if (options.format == "json") return to_json(layout.machine, placement, report, layout.names);
   return to_table(layout.machine, placement, report, layout.names);

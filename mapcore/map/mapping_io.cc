@@ -94,7 +94,7 @@ Result<RankCpus> resolve_rankfile(const std::string& text, const std::string& na
     if (rank.value >= kMaxMatrixRanks)
       return Error(fmt::format("rankfile '{}': line {}: rank {} is beyond the {} ranks of a matrix",
                                name, entry.line, rank.value, kMaxMatrixRanks));
-    auto pus = resolve_slots(entry, machine, usable, false);
+    auto pus = resolve_slots(entry, machine, usable, file->relative);
     if (!pus) return std::move(pus).error().within(fmt::format("rankfile '{}'", name));
     const auto at = static_cast<std::size_t>(rank.value);
     if (placement.size() <= at) placement.resize(at + 1);
@@ -235,9 +235,9 @@ Result<std::string> core_list(const std::vector<Core>& cores, const CpuSet& usab
 }  // namespace
 
 Result<std::string> to_rankfile(const Machine& machine, const CpuSet& usable,
-                                const RankCpus& placement, const RankNames& names) {
+                                const RankCpus& placement, const RankNames& names, bool relative) {
   const std::vector<Core> cores = cores_of(machine);
-  std::string text;
+  std::string text = relative ? fmt::format("{}\n", kRelativeMark) : "";
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
     auto list = core_list(cores, usable, placement[rank]);
     if (!list)

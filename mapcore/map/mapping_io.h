@@ -56,11 +56,12 @@ std::string to_table(const Machine& machine, const RankCpus& placement, const Ma
 
 // "rank R=HOST slot=CORES", logical core numbers of the machine, the whole one or as restricted to
 // `usable`, as mpirun and --ondeloc=static: (with relative: the restricted one) read them ("+n0"
-// would need an allocation); single PUs where the machine has no cores. Errors: a slot that is not
-// whole cores (threads cannot be written in a rankfile), or a list above the 63 characters that
-// mpirun keeps.
+// would need an allocation); `relative` marks the file as the restricted one's; single PUs where
+// the machine has no cores. Errors: a slot that is not whole cores (threads cannot be written in a
+// rankfile), or a list above the 63 characters that mpirun keeps.
 Result<std::string> to_rankfile(const Machine& machine, const CpuSet& usable,
-                                const RankCpus& placement, const RankNames& names = {});
+                                const RankCpus& placement, const RankNames& names = {},
+                                bool relative = false);
 
 // "map_cpu:0,2" where every slot is one PU, else "mask_cpu:0x3,0xc": an argument of srun
 // --cpu-bind.

@@ -79,7 +79,8 @@ Result<CpuSet> cpus_of_rank(const Rankfile& file, const StaticRequest& request,
                              name, entry.line, request.rank.value, shorten(host_of(entry)),
                              request.node));
   }
-  auto pus = resolve_slots(entry, machine, usable_cpus(request, machine), request.relative);
+  auto pus = resolve_slots(entry, machine, usable_cpus(request, machine),
+                           request.relative || file.relative);
   if (!pus) return std::move(pus).error().within(name);
   return pus;
 }

@@ -157,6 +157,15 @@ class Parser {
   std::size_t at_ = 0;
 };
 
+bool has_relative_mark(std::string_view text) {
+  for (std::size_t at = 0; (at = text.find(kRelativeMark, at)) != text.npos; ++at) {
+    const std::string_view rest = text.substr(at + kRelativeMark.size());
+    const bool begins_line = at == 0 || text[at - 1] == '\n';
+    if (begins_line && trim_blanks(rest.substr(0, rest.find('\n'))).empty()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Rankfile> parse_rankfile(std::string_view text, std::string_view name) {
@@ -164,6 +173,7 @@ Result<Rankfile> parse_rankfile(std::string_view text, std::string_view name) {
   if (!words) return std::move(words).error().within(fmt::format("rankfile '{}'", name));
   auto file = Parser(*std::move(words)).run();
   if (!file) return std::move(file).error().within(fmt::format("rankfile '{}'", name));
+  file->relative = has_relative_mark(text);
   return file;
 }
 

@@ -11,10 +11,11 @@
 //   RANGES := INT | INT-INT { , ... }         CORES := * | RANGES
 //
 // Numbers are logical, counted in the whole machine as in mpirun, or with `relative` inside the
-// step's CPUs. `0:0,1` means package 0, cores 0 and 1, as documented (Open MPI 4.x reads it as core
-// 0 alone). Where the machine has no cores, a bare number is a PU. Bounds: kMaxRankfileBytes, ranks
-// below 2^24, indexes below CpuSet::kMaxCpu. Errors: one sentence with the line. Thread safety:
-// pure functions but read_rankfile, which reads a file (as the user, never as root).
+// step's CPUs. A file with kRelativeMark on a line of its own, which is a comment to mpirun, counts
+// so by itself. `0:0,1` means package 0, cores 0 and 1, as documented (Open MPI 4.x reads it as
+// core 0 alone). Where the machine has no cores, a bare number is a PU. Bounds: kMaxRankfileBytes,
+// ranks below 2^24, indexes below CpuSet::kMaxCpu. Errors: one sentence with the line. Thread
+// safety: pure functions but read_rankfile, which reads a file (as the user, never as root).
 #pragma once
 
 #include <map>
@@ -28,6 +29,9 @@
 namespace ondeloc {
 
 inline constexpr std::size_t kMaxRankfileBytes = 16u << 20;
+
+inline constexpr std::string_view kRelativeMark =
+    "# ondeloc: numbers count inside the CPUs of the step (relative)";
 
 struct IndexRange {
   int first = 0;
@@ -50,6 +54,7 @@ struct RankfileEntry {
 
 struct Rankfile {
   std::map<WorldRank, RankfileEntry> entries;
+  bool relative = false;  // it has kRelativeMark
 };
 
 // `name` stands in messages. Duplicate ranks are errors that name both lines.

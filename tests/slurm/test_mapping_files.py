@@ -35,7 +35,11 @@ class MappingFiles(harness.Case):
         self.assertEqual(sorted(result.stdout.splitlines()), self.wanted, result.stderr)
 
     def test_rankfile_and_mpirun(self):
-        self.map(self.algorithm, "rankfile", "-o", "ranks.txt")
+        for more in (), ("--relative",):
+            self.map(self.algorithm, "rankfile", "-o", "ranks.txt", *more)
+            self.assert_mpirun_takes_it()
+
+    def assert_mpirun_takes_it(self):
         # Open MPI 5 reads rankfiles through --map-by.
         version = self.run_user("mpirun", "--version").stdout
         how = ["--map-by", "rankfile:file=ranks.txt"] if "Open MPI) 5" in version else ["--rankfile", "ranks.txt"]

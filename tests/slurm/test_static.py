@@ -62,6 +62,18 @@ class Static(harness.Case):
         self.assertEqual(result.stdout, "")
         self.assertIn("would run on CPUs 0, outside the step's CPUs 1", result.stderr)
 
+    def test_a_file_says_itself_that_it_is_relative(self):
+        self.write("bytes.mat", "0\n")
+        self.assert_ran(self.run_user(f"{harness.STAGE}/bin/ondeloc", "map", "-t", "host", "--cpuset", "1", "-m", "bytes.mat",
+                                      "-f", "rankfile", "--relative", "-o", "written.txt"))
+        with open(f"{self.dir}/written.txt", encoding="utf-8") as file:
+            written = file.read()
+        self.assertIn("slot=0\n", written)
+        self.write("ranks.txt", written.replace("localhost", "+n0"))
+        for cpu in 0, 1:
+            result = self.on_cpu(cpu)
+            self.assertEqual(result.stdout.splitlines(), [f"0 {cpu}"], result.stderr)
+
     def test_relative_path_and_no_preload(self):
         os.mkdir(f"{self.dir}/sub", 0o755)
         self.write("sub/r.txt", rankfile(0, 1))

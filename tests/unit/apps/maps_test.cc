@@ -197,6 +197,17 @@ TEST_CASE("a relative rankfile says the same CPUs to who counts inside the cpuse
   for (const auto& [rank, entry] : some.entries)
     CHECK(*resolve_slots(entry, machine, usable, true) ==
           *resolve_slots(all.entries.at(rank), machine, usable, false));
+  // It is read back as it was meant.
+  CHECK(some.relative);
+  CHECK(!all.relative);
+  write_text(dir.file("absolute"), absolute.out);
+  write_text(dir.file("inside"), inside.out);
+  const auto evaluated = [&](const std::string& file) {
+    return run_command(dir, {"evaluate", "-t", "numa:2 core:4 pu:1", "--cpuset", "2-3,5-6", "-m",
+                             matrix, "--mapping", dir.file(file), "--format", "json"});
+  };
+  CHECK(evaluated("inside").status == 0);
+  CHECK(evaluated("inside").out == evaluated("absolute").out);
   const Ran wrong =
       run_command(dir, {"map", "-t", "numa:2 core:4 pu:1", "-m", matrix, "--relative"});
   CHECK(wrong.status == 1);

@@ -102,3 +102,14 @@ TEST_CASE("hosts: names, domains, +n") {
   entry.node = 3;
   CHECK(is_on_node(entry, "whatever", 3));
 }
+
+TEST_CASE("a file says itself that it counts inside the step, on a line of its own") {
+  const std::string mark(kRelativeMark), entry = "rank 0=+n0 slot=0\n";
+  for (const std::string& text : {mark + "\n" + entry, entry + mark, mark + " \r\n" + entry})
+    CHECK(parse_rankfile(text, "f")->relative);
+  for (const std::string& text : {entry, " " + mark + "\n" + entry, mark + "!\n" + entry,
+                                  mark.substr(1), "rank 0=+n0 slot=0 " + mark}) {
+    const auto file = parse_rankfile(text, "f");
+    CHECK((!file || !file->relative));
+  }
+}
