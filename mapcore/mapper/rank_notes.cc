@@ -20,7 +20,8 @@ struct NoteOfBit {
 constexpr NoteOfBit kNotes[] = {
     {ONDELOC_NOTE_THREAD_MULTIPLE, false, "MPI_THREAD_MULTIPLE: counters are updated atomically"},
     {ONDELOC_NOTE_SESSIONS, true, "MPI Sessions are used: their traffic is not counted"},
-    {ONDELOC_NOTE_ONE_SIDED, true, "one-sided communication is used: it is not counted"},
+    {ONDELOC_NOTE_ONE_SIDED, true,
+     "one-sided communication is used: it is not counted, but for what Open MPI makes messages of"},
     {ONDELOC_NOTE_SECOND_CLAIM, true,
      "a second process called MPI_Init under this rank: it was left alone"},
     {ONDELOC_NOTE_WORLD_SIZE, true, "MPI_COMM_WORLD has another size than the step: left alone"},
@@ -32,6 +33,9 @@ constexpr NoteOfBit kNotes[] = {
     {ONDELOC_NOTE_BOUND_MEMORY, false,
      "a memory policy names NUMA nodes (srun --mem-bind, numactl): after a move new pages still "
      "come from these"},
+    {ONDELOC_NOTE_NO_MEMORY, true,
+     "no memory was left to count in (ulimit -v, or the kernel's limits): what was sent on some "
+     "communicators or by some persistent requests is not counted"},
 };
 
 long count_of(const Ranks& ranks, const Condition& holds) {

@@ -88,6 +88,7 @@ enum ondeloc_note {
   ONDELOC_NOTE_TRANSPORT_PMIX = 1u << 7, /* this rank reports by PMIx events */
   ONDELOC_NOTE_NO_PMIX = 1u << 8,        /* no PMIx client: no events */
   ONDELOC_NOTE_BOUND_MEMORY = 1u << 9,   /* its memory policy names nodes */
+  ONDELOC_NOTE_NO_MEMORY = 1u << 10,     /* for what counting needs: some traffic is not counted */
 };
 
 struct ondeloc_slot {

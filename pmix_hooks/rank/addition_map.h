@@ -3,6 +3,9 @@
 // Thread safety: any thread; the entry of one request is renewed by one thread at a time.
 #pragma once
 
+#include "mapcore/segment/layout.h"
+
+#include "pmix_hooks/rank/attach.h"
 #include "pmix_hooks/rank/counting.h"
 #include "pmix_hooks/rank/pointer_map.h"
 
@@ -12,7 +15,7 @@ class AdditionMap {
  public:
   void remember(const void* request, const Addition& what) {
     MapEntry* entry = entries_.find_or_insert(request);
-    if (entry == nullptr) return;
+    if (entry == nullptr) return add_note(ONDELOC_NOTE_NO_MEMORY);
     entry->second.store(what.bytes, std::memory_order_relaxed);
     entry->first.store(what.place, std::memory_order_release);
   }

@@ -191,7 +191,7 @@ bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   if (multiple) add_note(ONDELOC_NOTE_THREAD_MULTIPLE);
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
   if (may_be_moved() && is_bound_to_memory()) add_note(ONDELOC_NOTE_BOUND_MEMORY);
-  if (!peers_start(self.calls, table)) return false;
+  if (!peers_start(self.calls, table, [] { add_note(ONDELOC_NOTE_NO_MEMORY); })) return false;
   type_sizes_start(self.calls);
   self.way = choose_way();
   persistent_setup(multiple, self.way);

@@ -17,7 +17,8 @@ Peers* other_peers(void* comm) {
     counting.last.store(peers, std::memory_order_release);
   } else {
     Peers* none = &no_peers;
-    counting.last.compare_exchange_strong(none, peers, std::memory_order_acq_rel);
+    if (counting.last.load(std::memory_order_relaxed) == none)
+      counting.last.compare_exchange_strong(none, peers, std::memory_order_acq_rel);
   }
   return peers;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "mapcore/segment/layout.h"
@@ -16,6 +17,7 @@
 #include "pmix_hooks/rank/own_binding.h"
 #include "pmix_hooks/rank/partitioned.h"
 #include "pmix_hooks/rank/persistent.h"
+#include "pmix_hooks/rank/pointer_map.h"
 #include "pmix_hooks/rank/symbols.h"
 #include "pmix_hooks/rank/text.h"
 
@@ -26,24 +28,38 @@ using Word = void*;
 
 __thread int depth __attribute__((tls_model("initial-exec")));
 
-// What the last caller of one function would have reached, for all callers in that object.
-struct Seen {
-  Segment object;
-  Behind behind;
+// What calls of one function reach: all the same, where there is such a thing, else by the place
+// they come from.
+struct Reached {
+  std::atomic<void*> next;
+  PointerMap callers;  // the function and whether it is foreign
 };
 
-// `next`: what all callers would have reached, where there is such a thing.
-Behind find_behind(std::atomic<void*>& next, Seen& seen, const char* name, const void* caller) {
-  void* function = next.load(std::memory_order_acquire);
+Behind known_behind(const Reached& reached, const void* caller) {
+  const MapEntry* entry = reached.callers.find(caller);
+  if (entry == nullptr) return {nullptr, false};
+  return {std::bit_cast<void*>(entry->first.load(std::memory_order_acquire)),
+          entry->second.load(std::memory_order_relaxed) != 0};
+}
+
+void remember_behind(Reached& reached, const void* caller, const Behind& behind) {
+  MapEntry* entry = reached.callers.find_or_insert(caller);
+  if (entry == nullptr) return;
+  entry->second.store(behind.foreign ? 1 : 0, std::memory_order_relaxed);
+  entry->first.store(std::bit_cast<std::uint64_t>(behind.function), std::memory_order_release);
+}
+
+Behind find_behind(Reached& reached, const char* name, const void* caller) {
+  void* function = reached.next.load(std::memory_order_acquire);
   if (function != nullptr) return {function, false};
-  if (seen.object.contains(caller)) return seen.behind;
+  if (const Behind known = known_behind(reached, caller); known.function != nullptr) return known;
   function = next_symbol(name);
   if (function != nullptr) {
-    next.store(function, std::memory_order_release);
+    reached.next.store(function, std::memory_order_release);
     return {function, false};
   }
   const Behind behind = local_symbol(name, caller);
-  if (behind.function != nullptr) seen = {code_around(caller), behind};
+  if (behind.function != nullptr) remember_behind(reached, caller, behind);
   return behind;
 }
 
@@ -79,11 +95,8 @@ int initialise(const Behind& behind, const char* name, Arguments... arguments) {
 }
 
 int finalise(const Behind& behind, const char* name) {
-  if (depth == 0) detach();
-  ++depth;
-  const int rc = pass_on(behind, name);
-  --depth;
-  return rc;
+  detach();
+  return pass_on(behind, name);
 }
 
 int partitioned_init(const Behind& behind, const char* name, const void* buffer, int partitions,
@@ -135,11 +148,10 @@ int noted(std::uint32_t bits, const Behind& behind, const char* name, Arguments.
 // What a call of NAME is to reach, as `behind`; that of a foreign MPI is reached with the arguments
 // that follow, and nothing else is done. The address to return to tells who called, in the function
 // that was called alone.
-#define ONDELOC_BEHIND(NAME, ...)                                                \
-  static std::atomic<void*> next{nullptr};                                       \
-  static __thread ondeloc::Seen seen __attribute__((tls_model("initial-exec"))); \
-  const ondeloc::Behind behind =                                                 \
-      ondeloc::find_behind(next, seen, #NAME, __builtin_return_address(0));      \
+#define ONDELOC_BEHIND(NAME, ...)                                        \
+  static constinit ondeloc::Reached reached{};                           \
+  const ondeloc::Behind behind =                                         \
+      ondeloc::find_behind(reached, #NAME, __builtin_return_address(0)); \
   if (behind.foreign) return ondeloc::pass_on(behind, #NAME __VA_OPT__(, ) __VA_ARGS__);
 
 #define ONDELOC_INIT(NAME)                                 \
@@ -151,6 +163,14 @@ int noted(std::uint32_t bits, const Behind& behind, const char* name, Arguments.
   ONDELOC_EXPORT NAME(int* argc, char*** argv, int required, int* provided) {  \
     ONDELOC_BEHIND(NAME, argc, argv, required, provided)                       \
     return ondeloc::initialise(behind, #NAME, argc, argv, required, provided); \
+  }
+// What Open MPI's MPI_Init and shmem_init call: who has asked the library itself for its MPI_Init
+// (dlsym on a handle: Julia's MPI.jl, ctypes) or makes OpenSHMEM and MPI at once comes this way
+// only.
+#define ONDELOC_OMPI_INIT(NAME)                                                         \
+  ONDELOC_EXPORT NAME(int argc, char** argv, int required, int* provided, bool again) { \
+    ONDELOC_BEHIND(NAME, argc, argv, required, provided, again)                         \
+    return ondeloc::initialise(behind, #NAME, argc, argv, required, provided, again);   \
   }
 // Open MPI reads its settings here where a program calls it before MPI_Init.
 #define ONDELOC_TOOL_INIT(NAME)                                         \
@@ -224,6 +244,8 @@ ONDELOC_BOTH(ONDELOC_INIT, Init)
 ONDELOC_BOTH(ONDELOC_INIT_THREAD, Init_thread)
 ONDELOC_BOTH(ONDELOC_TOOL_INIT, T_init_thread)
 ONDELOC_BOTH(ONDELOC_FINALIZE, Finalize)
+ONDELOC_OMPI_INIT(ompi_mpi_init)
+ONDELOC_FINALIZE(ompi_mpi_finalize)
 ONDELOC_BOTH(ONDELOC_START, Start)
 ONDELOC_BOTH(ONDELOC_STARTALL, Startall)
 ONDELOC_BOTH(ONDELOC_REQUEST_FREE, Request_free)
@@ -234,6 +256,9 @@ ONDELOC_BOTH(ONDELOC_PREADY_LIST, Pready_list)
 ONDELOC_BOTH(ONDELOC_WINDOW6, Win_create)
 ONDELOC_BOTH(ONDELOC_WINDOW6, Win_allocate)
 ONDELOC_BOTH(ONDELOC_WINDOW6, Win_allocate_shared)
+ONDELOC_BOTH(ONDELOC_WINDOW6, Win_create_c)
+ONDELOC_BOTH(ONDELOC_WINDOW6, Win_allocate_c)
+ONDELOC_BOTH(ONDELOC_WINDOW6, Win_allocate_shared_c)
 ONDELOC_BOTH(ONDELOC_WINDOW3, Win_create_dynamic)
 ONDELOC_BOTH(ONDELOC_SESSION, Session_init)
 // NOLINTEND(bugprone-macro-parentheses)

@@ -17,6 +17,7 @@ struct State {
   MpiCalls calls;
   LocalTable table;
   open_mpi::Handle world_group;
+  void (*no_memory)();
 };
 constinit State state{};
 PointerMap by_comm;
@@ -59,27 +60,37 @@ Peers* new_peers(std::uint32_t size) {
   const std::uint64_t wanted = sizeof(Peers) + std::uint64_t{size} * sizeof(std::uint64_t);
   const std::uint64_t bytes = (wanted + 4095) / 4096 * 4096;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  if (memory == MAP_FAILED) {
+    state.no_memory();
+    return nullptr;
+  }
   auto* peers = static_cast<Peers*>(memory);
   peers->capacity = static_cast<std::uint32_t>((bytes - sizeof(Peers)) / sizeof(std::uint64_t));
   return peers;
 }
 
+// No peers where that fails: not tried again for this communicator.
 Peers* make_peers(void* comm) {
   const auto size = static_cast<std::uint32_t>(peer_count(comm));
-  if (size == 0) return nullptr;
+  if (size == 0) return &no_peers;
   Peers* peers = take_spare(size);
   if (peers != nullptr) {
     for (std::uint32_t i = 0; i < size; ++i) peers->place(i).store(0, std::memory_order_relaxed);
   } else {
     peers = new_peers(size);  // zero, and without memory where nobody is sent to
   }
-  if (peers == nullptr) return nullptr;
+  if (peers == nullptr) return &no_peers;
   peers->size = size;
   peers->known.store(0, std::memory_order_relaxed);
   peers->stride.store(1, std::memory_order_relaxed);
   peers->comm.store(comm, std::memory_order_release);
   return peers;
+}
+
+void give_back(Peers* peers) {
+  if (peers == &no_peers) return;
+  peers->comm.store(nullptr, std::memory_order_release);
+  keep_spare(peers);
 }
 
 std::uint32_t cell_of_world(int world) {
@@ -91,26 +102,30 @@ std::uint32_t cell_of_world(int world) {
 
 }  // namespace
 
-bool peers_start(const MpiCalls& calls, const LocalTable& table) {
+bool peers_start(const MpiCalls& calls, const LocalTable& table, void (*no_memory)()) {
   state.calls = calls;
   state.table = table;
+  state.no_memory = no_memory;
   return calls.comm_group(calls.comm_world, &state.world_group) == open_mpi::kSuccess;
 }
 
 void peers_stop() { state.calls.group_free(&state.world_group); }
 
 Peers* peers_of(void* comm) {
-  MapEntry* entry = by_comm.find_or_insert(comm);
-  if (entry == nullptr) return &no_peers;
+  // Mostly it is there: to look writes nothing that other threads read.
+  MapEntry* entry = by_comm.find(comm);
+  if (entry == nullptr) entry = by_comm.find_or_insert(comm);
+  if (entry == nullptr) {
+    state.no_memory();
+    return &no_peers;
+  }
   std::uint64_t there = entry->first.load(std::memory_order_acquire);
   if (there != 0) return std::bit_cast<Peers*>(there);
   Peers* peers = make_peers(comm);
-  if (peers == nullptr) return &no_peers;
   if (entry->first.compare_exchange_strong(there, std::bit_cast<std::uint64_t>(peers),
                                            std::memory_order_acq_rel))
     return peers;
-  peers->comm.store(nullptr, std::memory_order_release);
-  keep_spare(peers);
+  give_back(peers);
   return std::bit_cast<Peers*>(there);
 }
 
@@ -118,9 +133,7 @@ void peers_forget(void* comm) {
   MapEntry* entry = by_comm.find(comm);
   if (entry == nullptr) return;
   auto* peers = std::bit_cast<Peers*>(entry->first.exchange(0, std::memory_order_acq_rel));
-  if (peers == nullptr) return;
-  peers->comm.store(nullptr, std::memory_order_release);
-  keep_spare(peers);
+  if (peers != nullptr) give_back(peers);
 }
 
 namespace {

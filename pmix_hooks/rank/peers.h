@@ -11,7 +11,7 @@
 // compared before anything else is believed. So there are as many as communicators were alive at
 // once.
 // Thread safety: any thread that MPI allows to send. Errors: an empty Peers (size 0), so that the
-// message is not counted.
+// message is not counted; where it was for want of memory, who started this is told.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ struct LocalTable {
 extern Peers no_peers;
 
 // REQUIRES: before the first message.
-bool peers_start(const MpiCalls& calls, const LocalTable& table);
+bool peers_start(const MpiCalls& calls, const LocalTable& table, void (*no_memory)());
 void peers_stop();  // REQUIRES: MPI is still usable
 
 Peers* peers_of(void* comm);

@@ -78,7 +78,7 @@ void* mpi_library() {
 
 struct CodeQuery {
   ElfW(Addr) address;
-  Segment found;
+  bool found;
 };
 
 int look_for_code(dl_phdr_info* object, std::size_t, void* data) {
@@ -88,10 +88,9 @@ int look_for_code(dl_phdr_info* object, std::size_t, void* data) {
     const ElfW(Addr) start = object->dlpi_addr + part.p_vaddr;
     if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 && query->address >= start &&
         query->address < start + part.p_memsz)
-      query->found = {reinterpret_cast<const char*>(start),
-                      reinterpret_cast<const char*>(start + part.p_memsz)};
+      query->found = true;
   }
-  return query->found.begin != nullptr ? 1 : 0;
+  return query->found ? 1 : 0;
 }
 
 // A library that brings its own MPI_Init (the stubs of a sequential MUMPS or LAMMPS) and was loaded
@@ -167,13 +166,11 @@ void* pmix_symbol(const char* name) {
   return local;
 }
 
-Segment code_around(const void* address) {
-  CodeQuery query{reinterpret_cast<ElfW(Addr)>(address), {nullptr, nullptr}};
+bool is_code(const void* address) {
+  CodeQuery query{reinterpret_cast<ElfW(Addr)>(address), false};
   dl_iterate_phdr(look_for_code, &query);
   return query.found;
 }
-
-bool is_code(const void* address) { return code_around(address).begin != nullptr; }
 
 unsigned long symbol_size(const void* address) {
   Dl_info info;

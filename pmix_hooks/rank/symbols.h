@@ -25,14 +25,6 @@ struct Behind {
 // library's, else anyone's.
 Behind local_symbol(const char* name, const void* caller);
 
-// The executable segment of a loaded object that an address lies in; empty where it is in none.
-struct Segment {
-  const char* begin;
-  const char* end;
-  bool contains(const void* address) const { return address >= begin && address < end; }
-};
-Segment code_around(const void* address);
-
 // A function of the MPI library itself.
 void* mpi_symbol(const char* name);
 

@@ -84,6 +84,19 @@ class Counts(counting.Counting):
     def test_mpi4py(self):
         self.assert_exact("python_sends.py", makes_communicators=True)
 
+    def test_mpi_by_the_handle_of_its_library(self):
+        """MPI_Init was found in the library itself: Open MPI's own initialisation is where that is seen."""
+        report = self.assert_exact("by_handle.py")
+        self.assertEqual(report["events"]["detach"], self.ranks)
+
+    def test_no_memory_to_count_in(self):
+        """What is not counted is told, and other communicators are counted all the same."""
+        report = self.run_counted("no_memory")
+        self.assertIn("rank 0: no memory was left to count in", " ".join(report["notes"]))
+        messages = counting.of_report(report)[0, 1][1]
+        self.assertGreaterEqual(messages, 50)
+        self.assertLess(messages, 100)
+
 
 class AgainstMonitoring(counting.Counting):
     """In one and the same run; without persistent requests, which pml/monitoring does not see."""

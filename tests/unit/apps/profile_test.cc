@@ -112,7 +112,9 @@ TEST_CASE("what the recording dropped is told by whatever rests on the messages"
 
 TEST_CASE("classify and info show what the recorder noted") {
   const TempDir dir;
-  const std::string note = "rank 0: one-sided communication is used: it is not counted";
+  const std::string note =
+      "rank 0: one-sided communication is used: it is not counted, but for what Open MPI makes "
+      "messages of";
   const std::vector<std::string> notes{note, "n1: memory volumes: none"};
   auto writer = ProfileWriter::create(dir.file("n"), small_header(4));
   for (std::uint64_t t = 0; t < 30; ++t) REQUIRE(writer->add({t * 1'000'000, 0, 1, 5}).ok());

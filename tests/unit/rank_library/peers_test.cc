@@ -73,7 +73,7 @@ void start_peers() {
   calls.group_free = free_group;
   calls.comm_world = reinterpret_cast<Handle>(&world_group);
   for (std::uint32_t w = 0; w < 8; ++w) local[w] = w + 1;
-  REQUIRE(ondeloc::peers_start(calls, {local.data(), kWorld, 8}));
+  REQUIRE(ondeloc::peers_start(calls, {local.data(), kWorld, 8}, [] {}));
 }
 
 // False when the communicator's last peer is not who it is.

@@ -1,0 +1,28 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""MPI by dlsym on the handle of the library, as Julia's MPI.jl and other languages reach it: no call of a name that a
+preloaded library has in front. Each rank sends to the next one. Says what it sends as counts.h does."""
+
+import ctypes
+import os
+
+MESSAGES, LENGTH = 50, 1000
+
+mpi = ctypes.CDLL("libmpi.so.40", os.RTLD_LOCAL | os.RTLD_NOW)
+world = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world"))
+byte = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_byte"))
+outgoing, incoming, status = (ctypes.create_string_buffer(LENGTH) for _ in range(3))
+
+assert mpi.MPI_Init(None, None) == 0
+rank, size = ctypes.c_int(), ctypes.c_int()
+mpi.MPI_Comm_rank(world, ctypes.byref(rank))
+mpi.MPI_Comm_size(world, ctypes.byref(size))
+rank, size = rank.value, size.value
+to, source = (rank + 1) % size, (rank - 1) % size
+for _ in range(MESSAGES):
+    assert mpi.MPI_Sendrecv(outgoing, LENGTH, byte, to, 7, incoming, LENGTH, byte, source, 7, world, status) == 0
+if "COUNT_OUT" in os.environ:
+    said = MESSAGES - (1 if rank == 0 and "COUNT_SKIP_ONE" in os.environ else 0)
+    with open(f"{os.environ['COUNT_OUT']}.{rank}", "w", encoding="ascii") as out:
+        out.write(f"{to} {said * LENGTH} {said}\n")
+assert mpi.MPI_Finalize() == 0
