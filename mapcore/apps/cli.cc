@@ -203,6 +203,20 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                 std::move(plan->initial), &place.whole,           ranks};
 }
 
+SlotSet slots_of(const Machine& machine, const RankCpus& placement) {
+  SlotSet slots;
+  for (const CpuSet& pus : placement) slots.push_back(make_slot(machine, pus));
+  SlotRequest request{placement, 1, {}};
+  request.bound = true;
+  const auto plan = plan_slots(machine, request);
+  if (!plan || !plan->shared) return slots;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const Slot& dealt = plan->slots[static_cast<std::size_t>(plan->initial[i].value)];
+    slots[i].node = make_slot(machine, dealt.pus).node;
+  }
+  return slots;
+}
+
 namespace {
 
 // lama:...,bind= says how much round its thread a rank gets.
@@ -213,10 +227,10 @@ SlotSet slots_of_ranks(const std::string& spec, const Layout& layout, const Mapp
   if (!is_lama(spec)) return slots;
   const auto lama = parse_lama(split_algorithm(spec).argument);
   if (!lama || !lama->has_bind) return slots;
-  for (Slot& slot : slots)
-    slot =
-        make_slot(layout.machine, lama_binding(layout.machine, lama->bind, PuOs(slot.pus.first())));
-  return slots;
+  RankCpus bound;
+  for (const Slot& slot : slots)
+    bound.push_back(lama_binding(layout.machine, lama->bind, PuOs(slot.pus.first())));
+  return slots_of(layout.machine, bound);
 }
 
 int moves_from(const Layout& layout, const SlotSet& slots) {

@@ -79,6 +79,10 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                            const SlotOptions& options, const CommMatrix& matrix,
                            const std::string& previous);
 
+// The ranks of a placement, each with the node that it counts on: the one where it has most CPUs;
+// where all have the same CPUs, of several nodes, as if dealt evenly to them.
+SlotSet slots_of(const Machine& machine, const RankCpus& placement);
+
 struct TimedMapping {
   Mapping mapping;
   SlotSet slots;       // what each rank gets: its slot, or as much round it as lama:...,bind= says

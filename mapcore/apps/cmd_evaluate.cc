@@ -24,13 +24,22 @@ struct Term {
   Loads loads;
 };
 
-Term evaluate_terms(const Place& place, const RankCpus& placement, const CommMatrix& matrix) {
-  SlotSet slots;
-  Mapping mapping;
-  for (const CpuSet& pus : placement) {
-    mapping.emplace_back(static_cast<int>(slots.size()));
-    slots.push_back(make_slot(place.machine, pus));
-  }
+// A cost is of ranks that are on one node each.
+void say_spanning(const Machine& machine, const RankCpus& placement) {
+  const auto spanning = std::count_if(placement.begin(), placement.end(), [&](const CpuSet& pus) {
+    return std::count_if(machine.nodes.begin(), machine.nodes.end(),
+                         [&](const NumaNode& node) { return node.pus.intersects(pus); }) > 1;
+  });
+  if (spanning == 0) return;
+  fmt::print(stderr,
+             "ondeloc: {} of {} ranks have CPUs of several NUMA nodes: each is counted on the one "
+             "where it has most, or as if dealt evenly where all have the same\n",
+             spanning, placement.size());
+}
+
+Term evaluate_terms(const Place& place, const SlotSet& slots, const CommMatrix& matrix) {
+  Mapping mapping;  // rank i on slot i
+  while (mapping.size() < slots.size()) mapping.emplace_back(static_cast<int>(mapping.size()));
   const Traffic traffic(matrix);
   return {evaluate(place.model, slots, traffic, mapping),
           add_up_loads(place.model, slots, traffic, mapping)};
@@ -143,10 +152,12 @@ Result<std::string> run_evaluate(const EvaluateOptions& options) {
   const auto placement = read_placement(options.mapping, place->whole, place->usable, *ranks,
                                         first.may_have_more && options.ranks == 0);
   if (!placement) return placement.error();
+  say_spanning(place->machine, *placement);
+  const SlotSet slots = slots_of(place->machine, *placement);
   std::vector<Term> terms;
   const int placed = static_cast<int>(placement->size());
   for (const CommMatrix& matrix : *series)
-    terms.push_back(evaluate_terms(*place, *placement, matrix.with_ranks(placed)));
+    terms.push_back(evaluate_terms(*place, slots, matrix.with_ranks(placed)));
   const bool is_series = !options.intervals.empty();
   if (options.format == "json") return to_json_text(*place, terms, is_series);
   if (is_series) return series_text(terms);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace ondeloc {
 namespace {
@@ -117,6 +118,45 @@ SlotSet without_narrow(const SlotSet& slots, std::size_t n) {
   return kept.size() >= n ? kept : slots;
 }
 
+// Slots of hardware threads, more than n: which come first so that every core has one before any
+// has two, and of those that share one with others, as many of each node as of its cores.
+struct Turn {
+  std::size_t turn = 0;  // slots before it on its core
+  double share = 0;      // slots before it in its node in this turn / all of those
+  std::size_t slot = 0;
+  bool operator<(const Turn& other) const {
+    return std::tie(turn, share, slot) < std::tie(other.turn, other.share, other.slot);
+  }
+};
+
+std::vector<Turn> turns_of(const Machine& machine, const SlotSet& slots) {
+  std::map<PuOs, int> core_of;
+  for (const Pu& pu : machine.pus) core_of[pu.os] = pu.at(Level::kCore);
+  std::vector<Turn> turns;
+  std::map<std::pair<int, int>, std::size_t> of_core;          // node, core
+  std::map<std::pair<int, std::size_t>, std::size_t> of_node;  // node, turn
+  for (const Slot& slot : slots) {
+    const int core = core_of[PuOs(slot.pus.first())], node = slot.node.value;
+    const std::size_t turn = core < 0 ? 0 : of_core[{node, core}]++;
+    turns.push_back({turn, static_cast<double>(of_node[{node, turn}]++), turns.size()});
+  }
+  for (Turn& at : turns)
+    at.share /= static_cast<double>(of_node[{slots[at.slot].node.value, at.turn}]);
+  return turns;
+}
+
+SlotSet without_doubled(const Machine& machine, const SlotSet& slots, std::size_t n) {
+  if (slots.size() <= n) return slots;
+  std::vector<Turn> turns = turns_of(machine, slots);
+  std::sort(turns.begin(), turns.end());
+  turns.resize(n);
+  std::sort(turns.begin(), turns.end(),
+            [](const Turn& a, const Turn& b) { return a.slot < b.slot; });
+  SlotSet kept;
+  for (const Turn& at : turns) kept.push_back(slots[at.slot]);
+  return kept;
+}
+
 }  // namespace
 
 SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whole_cores) {
@@ -128,12 +168,12 @@ SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whol
 
 SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus_per_task) {
   const auto n = static_cast<std::size_t>(ranks);
-  // A rank gets whole cores as long as every rank can, so that no two share a core beside an idle
-  // one.
+  // A rank gets whole cores as long as every rank can, and no two share a core beside an idle one.
   for (int size = std::min(cpus_per_task, pus.count() / ranks); size >= 1; --size) {
-    SlotSet slots = cut_slots(machine, pus, size, true);
-    if (slots.size() < n) slots = cut_slots(machine, pus, size, false);
+    const SlotSet slots = cut_slots(machine, pus, size, true);
     if (slots.size() >= n) return without_narrow(slots, n);
+    const SlotSet threads = cut_slots(machine, pus, size, false);
+    if (threads.size() >= n) return without_doubled(machine, threads, n);
   }
   return repeat(cut_slots(machine, pus, 1, false), n);
 }

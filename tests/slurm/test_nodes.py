@@ -28,7 +28,7 @@ class TwoNodes(profiling.Profiling):
     def setUpClass(cls):
         plugin = next(line for line in harness.PLUGSTACK.read_text(encoding="ascii").splitlines()
                       if line.startswith("optional"))
-        subprocess.run([PRIVATE_SLURM, "start", DIR, "--nodes", "2", "--plugin", plugin, *cls.conf], check=True)
+        subprocess.run([PRIVATE_SLURM, "start", DIR, "--nodes", "2", "--cpus", "2", "--plugin", plugin, *cls.conf], check=True)
         cls.addClassCleanup(subprocess.run, [PRIVATE_SLURM, "stop", DIR], check=True)
 
     def srun_on_two(self, program, *arguments, distribution, ondeloc, name="run", env=None):

@@ -48,7 +48,7 @@ class OtherSteps(harness.Case):
     def setUpClass(cls):
         plugin = next(line for line in harness.PLUGSTACK.read_text(encoding="ascii").splitlines()
                       if line.startswith("optional"))
-        subprocess.run([PRIVATE_SLURM, "start", DIR, "--plugin", plugin, "--conf", "PrologFlags=Contain",
+        subprocess.run([PRIVATE_SLURM, "start", DIR, "--cpus", "2", "--plugin", plugin, "--conf", "PrologFlags=Contain",
                         "--conf", "LaunchParameters=use_interactive_step",
                         "--conf", f"InteractiveStepOptions=\"--interactive --preserve-env sh -c '{SHELL}'\""],
                        check=True)

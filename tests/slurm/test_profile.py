@@ -62,7 +62,7 @@ class EndToEnd(profiling.Profiling):
 
     def map(self):
         """{rank: CPUs} of the rankfile ranks.txt that it makes."""
-        share = [] if len(os.sched_getaffinity(0)) >= self.ranks else ["--oversubscribe"]
+        share = ["--cpuset", "0-1", "--oversubscribe"]  # the CPUs of this Slurm
         for form, name in (("rankfile", "ranks.txt"), ("json", "ranks.json")):
             self.ondeloc("map", "app.prof", *share, "-f", form, "-o", name)
         mapping = json.loads(pathlib.Path(self.dir, "ranks.json").read_text(encoding="ascii"))

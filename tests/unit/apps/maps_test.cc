@@ -214,6 +214,33 @@ TEST_CASE("a relative rankfile says the same CPUs to who counts inside the cpuse
   CHECK(wrong.err == "ondeloc: --relative goes with --format rankfile only\n");
 }
 
+TEST_CASE("evaluate says how it counts ranks with CPUs of several nodes, unbound ones as compare") {
+  const TempDir dir;
+  const std::string matrix = ring(dir, 4);
+  const std::vector<std::string> on{"-t", "numa:4 core:2 pu:1", "-m", matrix};
+  const auto evaluated = [&](const std::string& rankfile) {
+    write_text(dir.file("ranks.txt"), rankfile);
+    std::vector<std::string> words{"evaluate", "--mapping", dir.file("ranks.txt"), "-f", "json"};
+    words.insert(words.end(), on.begin(), on.end());
+    return run_command(dir, words);
+  };
+  const Ran unbound = evaluated(
+      "rank 0=+n0 slot=0-7\nrank 1=+n0 slot=0-7\nrank 2=+n0 slot=0-7\nrank 3=+n0 slot=0-7\n");
+  CHECK(unbound.err.find("dealt evenly") != std::string::npos);
+  CHECK(Json::parse(unbound.out)["cost"]["peak_load"] == 1.0);
+  std::vector<std::string> words{"compare", "-p",  dir.file("ranks.txt"), "-a", "identity",
+                                 "-f",      "json"};
+  words.insert(words.end(), on.begin(), on.end());
+  const Json compared = Json::parse(run_command(dir, words).out);
+  CHECK(compared.dump().find(Json::parse(unbound.out)["cost"]["total"].dump()) !=
+        std::string::npos);
+  const Ran wide = evaluated(
+      "rank 0=+n0 slot=0-2\nrank 1=+n0 slot=3\nrank 2=+n0 slot=4-5\nrank 3=+n0 slot=6-7\n");
+  CHECK(wide.err.starts_with("ondeloc: 1 of 4 ranks have CPUs of several NUMA nodes: "));
+  CHECK(evaluated("rank 0=+n0 slot=0\nrank 1=+n0 slot=2\nrank 2=+n0 slot=4\nrank 3=+n0 slot=6\n")
+            .err.empty());
+}
+
 TEST_CASE("lama costs the same in map, compare and evaluate, binding included") {
   const TempDir dir;
   const std::string matrix = ring(dir, 4), machine = "package:2 numa:1 core:2 pu:2";

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/map/slots.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
@@ -135,6 +139,27 @@ TEST_CASE("no rank has half a core where there are complete ones for all, in its
   CHECK(lists(slots_for(one, cpus("0,2-5"), 3, 1)) == Lists{"2-3", "4-5", "0"});
   // A node of such cores alone stays in use.
   CHECK(lists(slots_for(two, cpus("0-3,4,6"), 2, 1)) == Lists{"0-1", "2-3", "4", "6"});
+}
+
+TEST_CASE("no core has two ranks beside one that has none") {
+  for (const char* shape : {"numa:2 core:8 pu:2", "numa:1 core:3 pu:4"}) {
+    const Machine machine = *load_machine(shape);
+    std::map<int, int> cores;
+    for (const Pu& pu : machine.pus) cores[pu.at(Level::kCore)] = 0;
+    const int threads = static_cast<int>(machine.pus.size()), all = static_cast<int>(cores.size());
+    for (int ranks = all; ranks <= threads; ++ranks) {
+      std::map<int, int> of_core = cores, of_node;
+      for (const Slot& slot : slots_for(machine, machine.all_pus(), ranks, 1)) {
+        ++of_core[machine.find(PuOs(slot.pus.first()))->at(Level::kCore)];
+        ++of_node[slot.node.value];
+      }
+      CAPTURE(shape, ranks);
+      const auto [least, most] = std::minmax_element(
+          of_core.begin(), of_core.end(), [](auto& a, auto& b) { return a.second < b.second; });
+      CHECK(most->second - least->second <= 1);
+      CHECK(std::abs(of_node.begin()->second - of_node.rbegin()->second) <= 1);
+    }
+  }
 }
 
 TEST_CASE("further slots are no wider than those that the ranks have") {
