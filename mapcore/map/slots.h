@@ -4,7 +4,8 @@
 //   disjoint masks          the masks are the slots; where they differ in width, `uneven` is set:
 //                           whoever takes another's place would lose CPUs
 //   one mask shared by all  cut into slots as wide as inside one NUMA node there are enough of, at
-//                           least cpus_per_task PUs: whole cores while there are enough. Not just
+//                           least cpus_per_task PUs: whole cores while there are enough, then
+//                           threads, one of each core before the second of any. Not just
 //                           cpus_per_task: a rank would lose what it had beside them. Where that
 //                           is 1 and more than a quarter of the PUs would lie idle so (two ranks
 //                           on four nodes), slots span nodes

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace ondeloc::coordinated {
 namespace {
@@ -89,6 +90,28 @@ class NodePlacer {
   std::vector<int> place_ = std::vector<int>(mapping_.size(), -1);  // of each rank among slots
 };
 
+// Slots taken of each core, by the core's number.
+std::map<int, int> used_cores(const std::vector<const Pu*>& pus, const std::vector<char>& taken) {
+  std::map<int, int> used;
+  for (std::size_t s = 0; s < pus.size(); ++s)
+    if (taken[s] != 0 && pus[s] != nullptr) ++used[pus[s]->at(Level::kCore)];
+  return used;
+}
+
+// Where there is a choice: no second thread of a core before the first one of another.
+void put_idle_cores_first(std::vector<SlotIndex>& slots, const std::vector<const Pu*>& pus,
+                          std::map<int, int> used) {
+  std::vector<std::pair<int, SlotIndex>> turns;
+  for (const SlotIndex slot : slots) {
+    const Pu* pu = pus[static_cast<std::size_t>(slot.value)];
+    const int core = pu != nullptr ? pu->at(Level::kCore) : -1;
+    turns.emplace_back(core < 0 ? 0 : used[core]++, slot);
+  }
+  std::stable_sort(turns.begin(), turns.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = turns[i].second;
+}
+
 }  // namespace
 
 Mapping place_on_slots(const MapRequest& request, std::span<const int> part) {
@@ -115,7 +138,9 @@ Mapping place_on_slots(const MapRequest& request, std::span<const int> part) {
     if (taken[s] == 0) free[static_cast<std::size_t>(request.slots[s].node.value)].push_back(slot);
   }
   const std::vector<const Pu*> slot_pus = pus_of_slots(request);
+  const std::map<int, int> used = used_cores(slot_pus, taken);
   for (std::size_t k = 0; k < nodes; ++k) {
+    if (free[k].size() > ranks[k].size()) put_idle_cores_first(free[k], slot_pus, used);
     NodePlacer placer(request, slot_pus, mapping);
     placer.place(free[k], ranks[k]);
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "mapcore/map/algorithm.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
@@ -48,6 +50,31 @@ TEST_CASE("baselines place every rank once") {
   CHECK(*compute_mapping("random:7", c.request()) == *compute_mapping("random:7", c.request()));
   CHECK(!compute_mapping("random:x", c.request()).ok());
   CHECK(!compute_mapping("nonsense", c.request()).ok());
+}
+
+TEST_CASE("with threads to spare no rank shares a core beside an idle one of its node") {
+  const std::vector<MatrixEntry> ring = {{0, 1, 100, 1}, {1, 2, 90, 1}, {2, 3, 80, 1},
+                                         {3, 4, 70, 1},  {4, 5, 60, 1}, {5, 0, 50, 1}};
+  Case c = make_case("numa:2 core:4 pu:2", 6, ring);
+  const auto shared = [&c](const char* algorithm) {
+    std::vector<int> cores;
+    const Mapping mapping = *compute_mapping(algorithm, c.request());
+    for (const SlotIndex slot : mapping)
+      cores.push_back(
+          c.machine.find(PuOs(c.slots[static_cast<std::size_t>(slot.value)].pus.first()))
+              ->at(Level::kCore));
+    std::sort(cores.begin(), cores.end());
+    return std::adjacent_find(cores.begin(), cores.end()) != cores.end();
+  };
+  for (const char* algorithm : {"coordinated", "balance"}) {
+    CAPTURE(algorithm);
+    c.previous = {};
+    CHECK(!shared(algorithm));
+    // Second threads of the first three cores of each node: who comes there gets the fourth.
+    c.previous = {SlotIndex(1),  SlotIndex(9), SlotIndex(3),
+                  SlotIndex(11), SlotIndex(5), SlotIndex(13)};
+    CHECK(!shared(algorithm));
+  }
 }
 
 TEST_CASE("ondeloc puts the two ranks of a pair on one node, pairs on different nodes") {
