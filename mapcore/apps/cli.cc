@@ -194,7 +194,7 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
   if (!plan) return std::move(plan).error();
   if (plan->uneven)
     return Error(
-        fmt::format("mapping '{}' gives its ranks CPUs of their own in different numbers: "
+        fmt::format("mapping '{}' gives its ranks CPUs in different numbers: "
                     "none can take another's place",
                     name_of_input(previous)));
   if (Status same = check_widths(*plan, options, previous); !same) return std::move(same).error();

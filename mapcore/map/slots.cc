@@ -226,6 +226,19 @@ bool differ_in_width(std::span<const CpuSet> masks) {
                      [&](const CpuSet& mask) { return mask.count() != masks.front().count(); });
 }
 
+// One rank that is bound to nothing among others that are: whoever got its CPUs would lose nothing,
+// but it would.
+bool is_one_inside_other(std::span<const CpuSet> masks) {
+  std::vector<CpuSet> kinds;
+  for (const CpuSet& mask : masks)
+    if (std::find(kinds.begin(), kinds.end(), mask) == kinds.end()) kinds.push_back(mask);
+  return std::any_of(kinds.begin(), kinds.end(), [&](const CpuSet& inner) {
+    return std::any_of(kinds.begin(), kinds.end(), [&](const CpuSet& outer) {
+      return !(inner == outer) && inner.is_subset_of(outer);
+    });
+  });
+}
+
 bool is_inside_node(const Machine& machine, const CpuSet& mask) {
   const NodeIndex node = make_slot(machine, mask).node;
   return std::all_of(machine.pus.begin(), machine.pus.end(),
@@ -265,7 +278,7 @@ Result<SlotPlan> plan_slots(const Machine& machine, const SlotRequest& request) 
   plan.machine = restrict_machine(machine, all);
   plan.shared = masks.size() > 1 && all_equal(masks) &&
                 !(request.bound && is_inside_node(plan.machine, masks.front()));
-  plan.uneven = differ_in_width(masks) && all_disjoint(masks);
+  plan.uneven = differ_in_width(masks) && (all_disjoint(masks) || is_one_inside_other(masks));
   plan.slots = plan.shared
                    ? slots_from_shared_mask(plan.machine, all, static_cast<int>(masks.size()),
                                             request.cpus_per_task)

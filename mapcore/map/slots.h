@@ -10,7 +10,7 @@
 //                           is 1 and more than a quarter of the PUs would lie idle so (two ranks
 //                           on four nodes), slots span nodes
 //   anything else           the multiset of the masks (--cpu-bind=sockets, ldoms, partly
-//                           overlapping masks)
+//                           overlapping masks); `uneven` where one holds another and more
 //   more ranks than PUs     slots repeat evenly; `oversubscribed` is set
 //
 // With `idle` PUs (the caller says so only where the kernel enforces the step's cpuset) further
@@ -41,7 +41,8 @@ struct SlotPlan {
   Mapping initial;  // where Slurm put the ranks; dealt evenly, in order, where masks were shared
   bool shared = false;          // all ranks had one mask: nobody is bound to a slot yet
   bool oversubscribed = false;  // some PU belongs to two slots
-  bool uneven = false;          // disjoint masks of different widths: not to be exchanged
+  bool uneven =
+      false;  // masks of different widths, disjoint or one in another: not to be exchanged
 };
 
 // Errors: no mask at all, or a mask with no PU of this machine (the sentence names the rank).

@@ -100,7 +100,7 @@ Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus
       decide_memory(placement.plan_.machine, memory, real, placement.notes_);
   if (placement.plan_.uneven) {
     placement.notes_.insert(
-        "the ranks have CPUs of their own in different numbers: none can take another's place, so "
+        "the ranks have CPUs in different numbers: none can take another's place, so "
         "nobody is moved");
     placement.keep_bindings();
   }

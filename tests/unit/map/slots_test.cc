@@ -80,6 +80,7 @@ TEST_CASE("disjoint masks of different widths are not to be exchanged") {
     return plan_slots(machine, {masks, 1, {}})->uneven;
   };
   CHECK(is_uneven({cpus("0"), cpus("1-6"), cpus("8"), cpus("9-14")}));
+  CHECK(is_uneven({cpus("0,2,4,6"), cpus("0"), cpus("2"), cpus("4")}));  // one bound to nothing
   CHECK(!is_uneven({cpus("0-1"), cpus("8-9")}));
   CHECK(!is_uneven({cpus("0-2"), cpus("0-2"), cpus("8")}));  // --cpu-bind=ldoms on uneven nodes
 }
