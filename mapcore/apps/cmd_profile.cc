@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -45,7 +46,32 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
       ->check(CLI::Range(1, 1000));
 }
 
+namespace {
+
+// The number was ours to find, and may be another: all that is looked for, or bursts that the bins
+// do not tell apart.
+bool is_doubtful(const ClusterOptions& wanted, const Clusters& found) {
+  const auto& messages = found.bins.messages();
+  const auto silent = std::count(messages.begin(), messages.end(), 0U);
+  const bool one =
+      found.clusters.size() == 1 && 10 * static_cast<std::size_t>(silent) > found.bins.count();
+  return one || found.clusters.size() >= wanted.max_clusters;
+}
+
+void say_doubtful(const ClusterOptions& wanted, const Clusters& found) {
+  if (!is_doubtful(wanted, found)) return;
+  fmt::print(stderr,
+             "ondeloc: found with {} time bins of {:.3g} s, {} clusters at most: more may come out "
+             "with --bins {} --max-clusters {}\n",
+             found.bins.count(), found.bins.width_ns() * 1e-9, wanted.max_clusters,
+             std::min<std::size_t>(10 * found.bins.count(), 65536),
+             std::min<std::size_t>(10 * wanted.max_clusters, 1000));
+}
+
+}  // namespace
+
 void say_fewer(const ClusterOptions& wanted, const Clusters& found) {
+  if (wanted.clusters == 0) return say_doubtful(wanted, found);
   if (found.clusters.size() >= wanted.clusters) return;
   fmt::print(stderr,
              "ondeloc: {} clusters instead of {}: only so many of the {} time bins hold messages, "

@@ -144,7 +144,8 @@ Result<std::string> run_classify(AnalysisOptions& options) {
                 {"reason", result.reason},
                 {"advice", result.advice},
                 {"rests_on", result.from_load ? "load" : "memory volumes"},
-                {"dynamics", result.dynamics_unknown ? "unknown" : "compared"}};
+                {"dynamics", result.dynamics_unknown ? "unknown" : "compared"},
+                {"one_mapping_fits", result.steady}};
     out["notes"] = found->notes;
     out["metrics"] = metrics_json(*found);
     return out.dump(2) + "\n";
@@ -152,9 +153,11 @@ Result<std::string> run_classify(AnalysisOptions& options) {
   // What was not recorded may be what the class would turn on.
   std::string notes;
   for (const std::string& note : found->notes) notes += "note: " + note + "\n";
-  return fmt::format("{}{}\n{}\n{}\n{}", to_string(result.kind),
-                     result.dynamics_unknown ? " (as far as one can tell)" : "", result.reason,
-                     result.advice, notes);
+  const char* sure = result.dynamics_unknown ? " (as far as one can tell)"
+                     : result.steady         ? " (by the published count; one mapping fits)"
+                                             : "";
+  return fmt::format("{}{}\n{}\n{}\n{}", to_string(result.kind), sure, result.reason, result.advice,
+                     notes);
 }
 
 double seconds_from(std::uint64_t time_ns, const ProfileReader& profile) {

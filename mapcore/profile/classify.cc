@@ -53,8 +53,10 @@ FirstQuestion ask_load(const Metrics& m, const Thresholds& t) {
                              rate * 1e-6, talks ? "at least" : "below", t.load_rate * 1e-6)};
 }
 
+constexpr double kSteady = 0.95;  // of the bytes
+
 struct SecondQuestion {
-  bool changes, unknown;
+  bool changes, unknown, steady;
   std::string reason;
 };
 
@@ -67,7 +69,14 @@ SecondQuestion ask_dynamics(const Metrics& m, const Thresholds& t) {
       m.comm_dyn, m.comm_dyn, m.compared, m.interval_s);
   text += unknown ? ", too few to know whether the pattern changes: use shorter intervals (-i)"
                   : fmt::format(", {} {:.4g}", changes ? "above" : "at most", t.comm_dyn);
-  return {changes, unknown, text};
+  const bool steady = changes && m.alike >= kSteady;
+  if (steady)
+    text += fmt::format(
+        "; but {:.3g} % of the bytes were sent in intervals with the pattern of the whole run: "
+        "ranks "
+        "that send about the same change places, and one mapping fits all",
+        100 * m.alike);
+  return {changes, unknown, steady, text};
 }
 
 }  // namespace
@@ -84,9 +93,11 @@ Classification classify(const Metrics& metrics, const Thresholds& thresholds) {
   found.kind = second.changes ? MappingClass::kDynamic : MappingClass::kStatic;
   found.dynamics_unknown = second.unknown;
   found.reason += second.reason;
-  found.advice = second.changes ? "run with --ondeloc=online"
-                                : "make a rankfile with `ondeloc profile map` and run with "
-                                  "--ondeloc=static:FILE";
+  found.steady = second.steady;
+  const bool online = second.changes && !second.steady;
+  found.advice = online ? "run with --ondeloc=online"
+                        : "make a rankfile with `ondeloc profile map` and run with "
+                          "--ondeloc=static:FILE";
   return found;
 }
 

@@ -14,6 +14,11 @@
 // With fewer than two comparisons the dynamics are unknown and so called; the class is then static,
 // since nothing speaks for more.
 //
+// The class is the thesis' own, but what to run is not: where nearly all bytes are sent in
+// intervals that have the pattern of the whole run (likeness.h) the order changes between ranks
+// that send about the same, and one mapping fits the run. A halo exchange of an hour is such a
+// program, and so is FT, an all-to-all. The answer says so and advises a static mapping.
+//
 // Without memory volumes the first question is answered from the load instead: Lcomm per task and
 // second below 1 MB/s (a thousandth of the share that one of 20 cores has of a 20 GB/s memory) is
 // non-mapping. The answer says what it rests on. Thread safety: pure functions.
@@ -39,6 +44,7 @@ struct Classification {
   MappingClass kind = MappingClass::kNonMapping;
   bool from_load = false;         // memory volumes were unavailable
   bool dynamics_unknown = false;  // fewer than two comparisons: rerun with shorter intervals
+  bool steady = false;            // dynamic by the count, but one mapping fits the run
   std::string reason;             // one sentence with the values and thresholds
   std::string advice;             // what to run
 };

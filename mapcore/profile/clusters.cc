@@ -115,7 +115,7 @@ Result<Clusters> find_clusters(ProfileReader& profile, const ClusterOptions& opt
   const std::vector<WeightedPoint> points = found.bins.points(bins);
   if (points.empty()) return nothing_in(options.window, whole);
   const KMeans chosen = options.clusters == 0
-                            ? choose_clusters(points, options.max_clusters, 1)
+                            ? choose_clusters(points, options.max_clusters, 1, options.bins)
                             : std::move(kmeans_all(points, options.clusters).back());
   found.objective = chosen.objective;
   PairSum sum(profile.ranks());

@@ -102,8 +102,9 @@ std::vector<KMeans> kmeans_all(std::span<const WeightedPoint> points, std::size_
   return all;
 }
 
-double bic(std::span<const WeightedPoint> points, const KMeans& clusters, double resolution) {
-  const auto n = static_cast<double>(points.size());
+double bic(std::span<const WeightedPoint> points, const KMeans& clusters, double resolution,
+           std::size_t samples) {
+  const auto n = static_cast<double>(samples);
   const auto k = static_cast<double>(clusters.k());
   double total = 0;
   for (const WeightedPoint& p : points) total += p.weight;
@@ -120,18 +121,29 @@ double bic(std::span<const WeightedPoint> points, const KMeans& clusters, double
   return likelihood - k * std::log(n);  // 2k parameters: k - 1 shares, k means, one variance
 }
 
-KMeans choose_clusters(std::span<const WeightedPoint> points, std::size_t max_k,
-                       double resolution) {
-  std::vector<KMeans> all = kmeans_all(points, max_k);
+namespace {
+
+std::size_t best_of(std::span<const KMeans> all, std::span<const WeightedPoint> points,
+                    double resolution, std::size_t samples) {
   std::size_t best = 0;
   double most = -std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const double value = bic(points, all[k], resolution);
+    const double value = bic(points, all[k], resolution, samples);
     if (value > most) {
       most = value;
       best = k;
     }
   }
+  return best;
+}
+
+}  // namespace
+
+KMeans choose_clusters(std::span<const WeightedPoint> points, std::size_t max_k, double resolution,
+                       std::size_t bins) {
+  std::vector<KMeans> all = kmeans_all(points, max_k);
+  std::size_t best = best_of(all, points, resolution, points.size());
+  if (best == 0) best = best_of(all, points, resolution, std::max(bins, points.size()));
   return std::move(all[best]);
 }
 

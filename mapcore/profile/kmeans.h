@@ -14,6 +14,11 @@
 // observations, and counting them as such splits every burst without end. The variance is never
 // taken below that of the resolution of the points.
 //
+// Not published: where that finds one cluster, it is asked once more with all bins as the sample,
+// the empty ones too, which say as well where nothing was sent. Of bursts that fill hardly more
+// than a bin each there are about as many points as clusters, and the criterion then prefers one
+// cluster whatever lies between them (twenty bursts of 4 ms in 6 s).
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -41,10 +46,14 @@ struct KMeans {
 // Optimal clusterings for k = 1 .. min(max_k, points.size()); result[k - 1] has k clusters.
 std::vector<KMeans> kmeans_all(std::span<const WeightedPoint> points, std::size_t max_k);
 
-// X-means' BIC (larger is better); `resolution` is the width of a point in the unit of its times.
-double bic(std::span<const WeightedPoint> points, const KMeans& clusters, double resolution);
+// X-means' BIC (larger is better) of so many samples; `resolution` is the width of a point in the
+// unit of its times.
+double bic(std::span<const WeightedPoint> points, const KMeans& clusters, double resolution,
+           std::size_t samples);
 
-// The clustering with the largest BIC, the smaller k on a tie. REQUIRES: points not empty.
-KMeans choose_clusters(std::span<const WeightedPoint> points, std::size_t max_k, double resolution);
+// The clustering with the largest BIC, the smaller k on a tie; `bins`: of which the points are
+// those with messages. REQUIRES: points not empty.
+KMeans choose_clusters(std::span<const WeightedPoint> points, std::size_t max_k, double resolution,
+                       std::size_t bins);
 
 }  // namespace ondeloc

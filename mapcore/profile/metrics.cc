@@ -78,13 +78,16 @@ Result<RankLoads> rank_loads(ProfileReader& profile, const TimeWindow& window,
     return Error(fmt::format("{} intervals of {} ranks are too many: use a longer --interval",
                              intervals, ranks));
   }
-  RankLoads loads{profile.ranks(), std::vector<std::uint64_t>(intervals * ranks)};
+  RankLoads loads{profile.ranks(), std::vector<std::uint64_t>(intervals * ranks),
+                  PatternSketches(intervals)};
   profile.for_each(
       span,
       [&](std::span<const ProfileEvent> events) {
         for (const ProfileEvent& event : events) {
           if (event.src == event.dst) continue;
-          const std::uint64_t row = (event.time_ns - span.from_ns) / interval_ns * ranks;
+          const std::uint64_t interval = (event.time_ns - span.from_ns) / interval_ns;
+          const std::uint64_t row = interval * ranks;
+          loads.patterns.add(interval, event.src, event.dst, event.bytes);
           loads.bytes[row + event.src] += event.bytes;
           loads.bytes[row + event.dst] += event.bytes;
         }
@@ -131,6 +134,7 @@ Result<Metrics> compute_metrics(ProfileReader& profile, const Clusters& clusters
   const Dynamic dynamic = communication_dynamic(*loads);
   metrics.comm_dyn = dynamic.changes;
   metrics.compared = dynamic.compared;
+  metrics.alike = loads->patterns.share_alike(kAlike);
   const bool whole = span.from_ns == profile.span().from_ns && span.to_ns == profile.span().to_ns;
   const MemorySums memory = !options.memory.empty() ? add_up(options.memory, metrics.tasks)
                             : whole                 ? add_up(profile.memory(), metrics.tasks)

@@ -27,6 +27,7 @@
 
 #include "mapcore/comm/comm_matrix.h"
 #include "mapcore/profile/clusters.h"
+#include "mapcore/profile/likeness.h"
 #include "mapcore/profile/reader.h"
 
 namespace ondeloc {
@@ -39,16 +40,22 @@ struct Metrics {
   double comm_loc = 0;
   std::uint64_t comm_dyn = 0;
   std::uint64_t compared = 0;   // pairs of intervals that CommDyn compared
+  double alike = 1;             // share of the bytes, sent in intervals like the whole run
   std::uint64_t intervals = 0;  // silent ones included
   double interval_s = 0;
   double seconds = 0;  // from the first to the last message
   int tasks = 0;       // T
 };
 
+// The least cosine of an interval with the whole run that is called alike: as the mapper tells
+// phases apart (mapcore/map/decide.h).
+inline constexpr double kAlike = 0.9;
+
 // Per interval, per rank: bytes sent and received. Row-major intervals x ranks.
 struct RankLoads {
   int ranks = 0;
   std::vector<std::uint64_t> bytes;
+  PatternSketches patterns = {};
   std::size_t intervals() const {
     return ranks == 0 ? 0 : bytes.size() / static_cast<std::size_t>(ranks);
   }

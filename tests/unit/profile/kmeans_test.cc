@@ -144,7 +144,25 @@ TEST_CASE("BIC finds well separated bursts, and one where there is no structure"
     std::vector<Sample> samples;
     for (int b = 0; b < bursts; ++b)
       for (int i = 0; i < 5; ++i) samples.push_back({b * 20.0 + i + 0.5, 10});
-    const KMeans found = choose_clusters(points_of(samples), 50, 1);
+    const KMeans found = choose_clusters(points_of(samples), 50, 1, 0);
     CHECK(found.k() == static_cast<std::size_t>(bursts));
   }
+}
+
+TEST_CASE("bursts of hardly more than a bin each are told apart, a steady stream is one cluster") {
+  for (const std::size_t bursts : {3U, 10U, 20U, 30U}) {
+    std::vector<WeightedPoint> points;
+    for (std::size_t b = 0; b < bursts; ++b) {
+      const auto at = static_cast<double>(b * 100 / bursts);
+      points.push_back({100, 100 * (at + 0.5), 100 * (at + 0.5) * (at + 0.5) + 0.1});
+    }
+    CAPTURE(bursts);
+    CHECK(choose_clusters(points, 50, 1, 100).k() == bursts);
+  }
+  std::vector<WeightedPoint> steady;
+  for (int bin = 0; bin < 100; ++bin) {
+    const double at = bin + 0.5;
+    steady.push_back({100, 100 * at, 100 * at * at + 8});
+  }
+  CHECK(choose_clusters(steady, 50, 1, 100).k() == 1);
 }

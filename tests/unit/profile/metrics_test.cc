@@ -210,12 +210,40 @@ TEST_CASE("a steady program is static, one that changes partners is dynamic") {
   const Metrics m = measure(*reader).metrics;
   CHECK(m.comm_dyn == 7);
   CHECK(classify(m).kind == MappingClass::kDynamic);
+  CHECK(!classify(m).steady);
+  CHECK(classify(m).advice.find("online") != std::string::npos);
   for (ProfileEvent& e : events) {
     e.src &= 1U;
     e.dst = 1 - e.src;
   }
   auto steady = ProfileReader::open(write_profile(dir, 4, events));
   CHECK(measure(*steady).metrics.comm_dyn == 0);
+}
+
+TEST_CASE("ranks that send about the same change places, and one mapping fits all the same") {
+  const TempDir dir;
+  // Each rank of a ring sends 99 to 101 messages a second, or its partners are others every second.
+  for (const bool partners_change : {false, true}) {
+    std::vector<ProfileEvent> events;
+    std::uint64_t random = 7;
+    for (std::uint32_t second = 0; second < 20; ++second) {
+      for (std::uint32_t rank = 0; rank < 16; ++rank) {
+        random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+        const std::uint32_t step = partners_change ? 1 + 3 * (second % 2) : 1;
+        for (std::uint64_t n = 0; n < 99 + (random >> 33) % 3; ++n)
+          events.push_back({second * 1'000'000'000ULL + n * 9'000'000ULL + rank, rank,
+                            (rank + step) % 16, 65536});
+      }
+    }
+    std::stable_sort(events.begin(), events.end(),
+                     [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+    auto reader = ProfileReader::open(write_profile(dir, 16, events));
+    const Classification found = classify(measure(*reader).metrics);
+    CAPTURE(partners_change, found.reason);
+    CHECK(found.kind == MappingClass::kDynamic);  // by the published count
+    CHECK(found.steady == !partners_change);
+    CHECK((found.advice.find("static") != std::string::npos) == !partners_change);
+  }
 }
 
 TEST_CASE("a pause is no change: intervals without traffic are skipped") {
