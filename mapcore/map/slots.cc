@@ -63,25 +63,6 @@ bool all_disjoint(std::span<const CpuSet> masks) {
   return true;
 }
 
-// n slots from fewer: every PU is used as often as any other, give or take one, and so is every
-// node.
-SlotSet repeat(const SlotSet& base, std::size_t n) {
-  SlotSet slots;
-  while (slots.size() + base.size() <= n) slots.insert(slots.end(), base.begin(), base.end());
-  std::map<int, std::vector<std::size_t>> by_node;
-  for (std::size_t s = 0; s < base.size(); ++s) by_node[base[s].node.value].push_back(s);
-  for (std::size_t turn = 0; slots.size() < n; ++turn) {
-    for (const auto& [node, places] : by_node) {
-      if (turn < places.size() && slots.size() < n) slots.push_back(base[places[turn]]);
-    }
-  }
-  return slots;
-}
-
-}  // namespace
-
-namespace {
-
 void deal(const Machine& machine, std::vector<Unit>& units, int size, SlotSet& slots) {
   for (CpuSet set = take(units, size); !set.empty(); set = take(units, size))
     slots.push_back(make_slot(machine, std::move(set)));
@@ -175,11 +156,7 @@ SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus
     const SlotSet threads = cut_slots(machine, pus, size, false);
     if (threads.size() >= n) return without_doubled(machine, threads, n);
   }
-  return repeat(cut_slots(machine, pus, 1, false), n);
-}
-
-SlotSet shared_slots(const Machine& machine, const CpuSet& pus, int count, int cpus_per_task) {
-  return repeat(cut_slots(machine, pus, cpus_per_task, false), static_cast<std::size_t>(count));
+  return shared_slots(machine, pus, ranks, 1);
 }
 
 namespace {
@@ -207,12 +184,14 @@ bool has_repeated_pu(const SlotSet& slots) {
 }
 
 // Together the ranks had all these PUs: few are to lie idle because they are bound. Who said how
-// many each needs gets at least those inside a node; of one PU nobody knows whether it was said.
+// many each needs gets at least those inside a node; of one PU nobody knows whether it was said,
+// and who said more than there are gets fewer anyway.
 SlotSet slots_from_shared_mask(const Machine& machine, const CpuSet& pus, int ranks,
                                int cpus_per_task) {
   const int most = pus.count() / ranks;
   const bool said = cpus_per_task > 1;
-  const int least = said ? cpus_per_task + 1 : std::max(2, (3 * most + 3) / 4);
+  const int least =
+      said && cpus_per_task <= most ? cpus_per_task + 1 : std::max(2, (3 * most + 3) / 4);
   for (int size = most; size >= least; --size) {
     std::vector<Unit> leftovers;
     SlotSet slots = cut_inside_nodes(machine, pus, size, true, leftovers);

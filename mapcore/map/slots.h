@@ -7,8 +7,8 @@
 //                           least cpus_per_task PUs: whole cores while there are enough, then
 //                           threads, one of each core before the second of any. Not just
 //                           cpus_per_task: a rank would lose what it had beside them. Where that
-//                           is 1 and more than a quarter of the PUs would lie idle so (two ranks
-//                           on four nodes), slots span nodes
+//                           is 1, or more than each can have, and more than a quarter of the PUs
+//                           would lie idle so (two ranks on four nodes), slots span nodes
 //   anything else           the multiset of the masks (--cpu-bind=sockets, ldoms, partly
 //                           overlapping masks); `uneven` where one holds another and more
 //   more ranks than PUs     slots repeat evenly; `oversubscribed` is set
@@ -55,8 +55,10 @@ SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whol
 // The slots for `ranks` ranks of cpus_per_task PUs on all of `pus`, as for one shared mask.
 SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus_per_task);
 
-// `count` slots of exactly cpus_per_task PUs, for ranks that share: each set of `pus` as often as
-// any other, give or take one. REQUIRES: 1 <= cpus_per_task <= pus.count().
+// `count` slots of exactly cpus_per_task PUs, for ranks that share: those of cut_slots, each as
+// often as any other, give or take one; where these leave PUs over, slots that follow each other in
+// the nodes, so that this holds for the PUs of each node. Nodes with fewer PUs than that are one
+// together. REQUIRES: 1 <= cpus_per_task <= pus.count().
 SlotSet shared_slots(const Machine& machine, const CpuSet& pus, int count, int cpus_per_task);
 
 }  // namespace ondeloc

@@ -105,7 +105,70 @@ TEST_CASE("ranks beyond the last full round are in all nodes alike") {
 TEST_CASE("ranks that share keep the width that they asked for") {
   const Machine machine = *load_machine("core:4 pu:1");
   CHECK(lists(shared_slots(machine, machine.allowed, 3, 2)) == Lists{"0-1", "2-3", "0-1"});
-  CHECK(lists(shared_slots(machine, machine.allowed, 2, 3)) == Lists{"0-2", "0-2"});
+  CHECK(lists(shared_slots(machine, machine.allowed, 2, 3)) == Lists{"0-2", "0-1,3"});
+}
+
+TEST_CASE("wide ranks that share leave no CPU idle") {
+  const auto shared = [](const char* topology, const char* usable, int ranks, int width) {
+    return lists(shared_slots(*load_machine(topology), cpus(usable), ranks, width));
+  };
+  CHECK(shared("numa:1 core:16 pu:1", "0-15", 3, 6) == Lists{"0-5", "6-11", "0-1,12-15"});
+  // Inside a node where it is wide enough, over several where none is.
+  CHECK(shared("numa:2 core:12 pu:1", "0-23", 3, 10) == Lists{"0-9", "0-7,10-11", "12-21"});
+  CHECK(shared("numa:2 core:12 pu:1", "0-23", 3, 16) == Lists{"0-15", "0-7,16-23", "8-23"});
+  CHECK(shared("numa:3 core:4 pu:1", "0-3,4-5,8-9", 3, 3) == Lists{"0-2", "0-1,3", "4-5,8"});
+  // What a node is short of, a larger one has more of.
+  CHECK(shared("numa:2 core:8 pu:1", "0-7,8-10", 4, 3) == Lists{"0-2", "3-5", "0,6-7", "8-10"});
+  // Half a core comes last, so that others stay whole.
+  CHECK(shared("numa:1 core:4 pu:2", "0,2-7", 4, 2) == Lists{"2-3", "4-5", "6-7", "0,2"});
+}
+
+namespace {
+
+// Slots on the PU that is on most of them less those on the one that is on fewest.
+int spread(const SlotSet& slots, const CpuSet& pus) {
+  std::vector<int> uses;
+  for (const PuOs pu : pus.to_vector())
+    uses.push_back(static_cast<int>(std::count_if(
+        slots.begin(), slots.end(), [&](const Slot& slot) { return slot.pus.test(pu); })));
+  const auto [least, most] = std::minmax_element(uses.begin(), uses.end());
+  return *most - *least;
+}
+
+void check_shared(const Machine& machine, int ranks, int width) {
+  const SlotSet slots = shared_slots(machine, machine.allowed, ranks, width);
+  CAPTURE(machine.source, ranks, width, lists(slots));
+  CHECK(slots.size() == static_cast<std::size_t>(ranks));
+  for (const Slot& slot : slots) CHECK(slot.pus.count() == width);
+  if (machine.nodes[0].pus.count() < width) {
+    CHECK(spread(slots, machine.allowed) <= 1);
+    return;
+  }
+  for (const Slot& slot : slots)
+    CHECK(slot.pus.is_subset_of(machine.nodes[static_cast<std::size_t>(slot.node.value)].pus));
+  for (const NumaNode& node : machine.nodes) CHECK(spread(slots, node.pus) <= 1);
+}
+
+}  // namespace
+
+TEST_CASE("wide ranks that share are inside nodes, and no CPU is used twice more than another") {
+  for (const char* shape : {"numa:1 core:16 pu:1", "numa:3 core:4 pu:2", "numa:4 core:5 pu:1"}) {
+    const Machine machine = *load_machine(shape);
+    const int all = machine.allowed.count();
+    for (int width = 2; width <= all; ++width) {
+      if (all % width == 0) continue;  // cut without a rest
+      for (int ranks = all / width + 1; ranks < 12; ++ranks) check_shared(machine, ranks, width);
+    }
+  }
+}
+
+TEST_CASE("ranks that asked for more than there is are inside nodes where that costs little") {
+  const Machine machine = *load_machine("numa:2 core:12 pu:1");
+  const std::vector<CpuSet> masks(3, machine.allowed);
+  CHECK(lists(plan_slots(machine, {masks, 10, {}})->slots) ==
+        Lists{"0-5", "6-11", "12-17", "18-23"});
+  // What each asked for stands, over two nodes if it must.
+  CHECK(lists(plan_slots(machine, {masks, 8, {}})->slots) == Lists{"0-7", "12-19", "8-11,20-23"});
 }
 
 TEST_CASE("overlapping masks stay a multiset") {
