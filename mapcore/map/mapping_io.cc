@@ -83,6 +83,12 @@ Status check_one_node(const Rankfile& file) {
   return {};
 }
 
+// The mapping may be of another machine. Who names CPUs of the host means the host.
+std::string hint_at_topology(const Machine& machine, const CpuSet& usable) {
+  if (machine.source != "host" || !(usable == machine.allowed)) return "";
+  return " (on this machine: say with --topology which machine the ranks run on)";
+}
+
 Result<RankCpus> resolve_rankfile(const std::string& text, const std::string& name,
                                   const Machine& machine, const CpuSet& usable) {
   const auto file = parse_rankfile(text, name);
@@ -95,7 +101,9 @@ Result<RankCpus> resolve_rankfile(const std::string& text, const std::string& na
       return Error(fmt::format("rankfile '{}': line {}: rank {} is beyond the {} ranks of a matrix",
                                name, entry.line, rank.value, kMaxMatrixRanks));
     auto pus = resolve_slots(entry, machine, usable, file->relative);
-    if (!pus) return std::move(pus).error().within(fmt::format("rankfile '{}'", name));
+    if (!pus)
+      return Error(fmt::format("rankfile '{}': {}{}", name, pus.error().message(),
+                               hint_at_topology(machine, usable)));
     const auto at = static_cast<std::size_t>(rank.value);
     if (placement.size() <= at) placement.resize(at + 1);
     placement[at] = *std::move(pus);
@@ -103,7 +111,8 @@ Result<RankCpus> resolve_rankfile(const std::string& text, const std::string& na
   return placement;
 }
 
-Status check_placement(const RankCpus& placement, const CpuSet& usable, int ranks) {
+Status check_placement(const RankCpus& placement, const Machine& machine, const CpuSet& usable,
+                       int ranks) {
   if (placement.size() > static_cast<std::size_t>(ranks)) {
     return Error(fmt::format("it places rank {}, there are {} ranks (0 to {})",
                              placement.size() - 1, ranks, ranks - 1));
@@ -113,8 +122,9 @@ Status check_placement(const RankCpus& placement, const CpuSet& usable, int rank
     if (at >= placement.size() || placement[at].empty())
       return Error(fmt::format("rank {} has no place in it", rank));
     if (!placement[at].is_subset_of(usable)) {
-      return Error(fmt::format("rank {} is on CPUs {}, outside {}", rank,
-                               shorten(placement[at].to_list()), shorten(usable.to_list())));
+      return Error(fmt::format("rank {} is on CPUs {}, outside {}{}", rank,
+                               shorten(placement[at].to_list()), shorten(usable.to_list()),
+                               hint_at_topology(machine, usable)));
     }
   }
   return {};
@@ -132,7 +142,7 @@ Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
       is_json ? parse_mapping_json(*text, name) : resolve_rankfile(*text, name, machine, usable);
   if (!placement) return placement;
   if (may_be_more) ranks = std::max(ranks, static_cast<int>(placement->size()));
-  if (Status good = check_placement(*placement, usable, ranks); !good)
+  if (Status good = check_placement(*placement, machine, usable, ranks); !good)
     return std::move(good).error().within(fmt::format("mapping '{}'", name));
   return placement;
 }

@@ -26,7 +26,8 @@ Result<RankCpus> parse_mapping_json(std::string_view text, std::string_view name
 
 // A file of either kind, told apart by its first character ('{' = JSON), "-" for standard input.
 // Every rank of 0 .. ranks - 1 must have a place, on PUs in `usable`; more ranks only where
-// `may_be_more`, and then without a gap.
+// `may_be_more`, and then without a gap. For the command line: an error about PUs that the host has
+// not got says that --topology names another machine.
 Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
                                 const CpuSet& usable, int ranks, bool may_be_more = false);
 

@@ -343,6 +343,29 @@ TEST_CASE("evaluate takes what map made for silent ranks, whatever the matrix is
   CHECK(says(run_command(dir, with({"-m", mat, "-n", "1"})), "1 is below the 2 ranks"));
 }
 
+TEST_CASE("a mapping that does not fit this machine may be of another: --topology says which") {
+  const TempDir dir;
+  const std::string matrix = two_ranks(dir), json = dir.file("m.json"), ranks = dir.file("ranks"),
+                    hint = "(on this machine: say with --topology which machine the ranks run on)";
+  write_text(json, R"({"ranks":[{"rank":0,"pus":[0]},{"rank":1,"pus":[4095]}]})");
+  write_text(ranks, "rank 0=a slot=0\nrank 1=a slot=4095\n");
+  for (const std::string& file : {json, ranks}) {
+    CAPTURE(file);
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"evaluate", "-m", matrix, "--mapping", file},
+          {"compare", "-m", matrix, "-p", file},
+          {"map", "-m", matrix, "-n", "2", "--oversubscribe", "-p", file}}) {
+      const Ran here = run_command(dir, words);
+      CHECK(here.status == 1);
+      CHECK(here.told() == 1);
+      CHECK(says(here, hint));
+    }
+    const Ran there = run_command(dir, {"evaluate", "-t", "pu:2", "-m", matrix, "--mapping", file});
+    CHECK(there.status == 1);
+    CHECK(!says(there, hint));
+  }
+}
+
 TEST_CASE("an option with nothing in it is not one that is left out") {
   const TempDir dir;
   const std::string matrix = ring(dir, 4), machine = "numa:2 core:2 pu:1";
