@@ -276,7 +276,7 @@ void add_import(CLI::App& profile, Job& job) {
   CLI::App* command =
       profile.add_subcommand("import", "make a profile of events.csv (time_us,src,dst,bytes)");
   auto options = std::make_shared<ImportOptions>();
-  command->add_option("CSV", options->csv, "events.csv")->required();
+  command->add_option("CSV", options->csv, "events.csv; - reads standard input")->required();
   command->add_option("-o,--output", options->profile, kProfileOutput)->required();
   command
       ->add_option("-n,--ranks", options->ranks,

@@ -39,6 +39,11 @@ std::string_view trim_blanks(std::string_view text) {
   return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
 }
 
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
 bool is_json_too_deep(std::string_view text) {
   int depth = 0;
   bool in_string = false;

@@ -190,12 +190,6 @@ CommMatrix from_pairs(int ranks, std::vector<MatrixEntry> entries) {
   return matrix;
 }
 
-// Spreadsheets put a byte order mark before the UTF-8 that they write.
-std::string_view without_mark(std::string_view text) {
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";
-  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
-}
-
 // A header has a letter first, a row of numbers has not ("nan" and "inf" are words of no header).
 bool looks_like_csv(std::string_view line) { return line.find(',') != std::string_view::npos; }
 

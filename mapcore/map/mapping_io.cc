@@ -89,7 +89,7 @@ std::string hint_at_topology(const Machine& machine, const CpuSet& usable) {
   return " (on this machine: say with --topology which machine the ranks run on)";
 }
 
-Result<RankCpus> resolve_rankfile(const std::string& text, const std::string& name,
+Result<RankCpus> resolve_rankfile(std::string_view text, const std::string& name,
                                   const Machine& machine, const CpuSet& usable) {
   const auto file = parse_rankfile(text, name);
   if (!file) return file.error();
@@ -134,12 +134,13 @@ Status check_placement(const RankCpus& placement, const Machine& machine, const 
 
 Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
                                 const CpuSet& usable, int ranks, bool may_be_more) {
-  const auto text = read_file(path, kMaxMappingBytes);
-  if (!text) return text.error();
+  const auto file = read_file(path, kMaxMappingBytes);
+  if (!file) return file.error();
+  const std::string_view text = without_mark(*file);
   const std::string name = name_of_input(path);
-  const bool is_json = trim_blanks(*text).starts_with('{');
+  const bool is_json = trim_blanks(text).starts_with('{');
   auto placement =
-      is_json ? parse_mapping_json(*text, name) : resolve_rankfile(*text, name, machine, usable);
+      is_json ? parse_mapping_json(text, name) : resolve_rankfile(text, name, machine, usable);
   if (!placement) return placement;
   if (may_be_more) ranks = std::max(ranks, static_cast<int>(placement->size()));
   if (Status good = check_placement(*placement, machine, usable, ranks); !good)

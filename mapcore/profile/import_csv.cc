@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
 #include "mapcore/base/new_file.h"
+#include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
 #include "mapcore/profile/writer.h"
@@ -37,10 +39,10 @@ std::optional<std::uint64_t> parse_time(std::string_view text) {
   return *whole * 1000 + *fraction;
 }
 
-// Lines of a file in bounded memory.
+// Lines of a file in bounded memory; the file is the caller's.
 class LineFile {
  public:
-  LineFile(UniqueFd fd, std::uint64_t size) : fd_(std::move(fd)), size_(size), buffer_(1U << 20) {}
+  LineFile(int fd, std::uint64_t size) : fd_(fd), size_(size), buffer_(1U << 20) {}
 
   // nullopt at the end; a line longer than kMaxLine is cut there, which no event survives.
   std::optional<std::string_view> next() {
@@ -74,7 +76,7 @@ class LineFile {
     if (filled_ == buffer_.size()) filled_ = kMaxLine + 1;  // a line without an end: keep its start
     ssize_t got = 0;
     do {
-      got = ::read(fd_.get(), buffer_.data() + filled_, buffer_.size() - filled_);
+      got = ::read(fd_, buffer_.data() + filled_, buffer_.size() - filled_);
     } while (got < 0 && errno == EINTR);
     if (got < 0) error_ = errno;
     if (got <= 0) return false;
@@ -90,7 +92,7 @@ class LineFile {
     return trim(rest);
   }
 
-  UniqueFd fd_;
+  int fd_;
   std::uint64_t size_;
   std::vector<char> buffer_;
   std::size_t at_ = 0, filled_ = 0;
@@ -99,36 +101,71 @@ class LineFile {
   int error_ = 0;
 };
 
-Result<LineFile> open_lines(const std::string& path) {
+Error cannot_read(const std::string& name, const char* where = "") {
+  return Error::from_errno(fmt::format("events '{}' cannot be read{}", name, where));
+}
+
+Status copy_all(int from, int to, const std::string& name) {
+  std::vector<char> block(1U << 20);
+  for (ssize_t got; (got = ::read(from, block.data(), block.size())) != 0;) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return cannot_read(name, " to its end");
+    const std::string_view octets(block.data(), static_cast<std::size_t>(got));
+    if (Status wrote = write_to(to, octets, "a temporary copy of " + name); !wrote) return wrote;
+  }
+  return {};
+}
+
+// On disk and without a name: there may be more of it than fits into memory.
+Result<UniqueFd> copy_of_standard_input(const std::string& name) {
+  std::FILE* file = std::tmpfile();
+  if (file == nullptr) return Error::from_errno("no temporary copy of " + name);
+  UniqueFd copy(::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 0));
+  std::fclose(file);
+  if (Status copied = copy_all(STDIN_FILENO, copy.get(), name); !copied)
+    return std::move(copied).error();
+  return copy;
+}
+
+// To be read twice.
+Result<UniqueFd> open_events(const std::string& path) {
+  const std::string name = name_of_input(path);
+  if (path == "-") return copy_of_standard_input(name);
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe is refused
   struct stat info {};
-  if (!fd.valid() || ::fstat(fd.get(), &info) != 0)
-    return Error::from_errno(fmt::format("events '{}' cannot be read", path));
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return cannot_read(name);
   if (!S_ISREG(info.st_mode))
-    return Error(fmt::format("events '{}' is not a regular file (it is read twice)", path));
-  return LineFile(std::move(fd), static_cast<std::uint64_t>(info.st_size));
+    return Error(fmt::format("events '{}' is not a regular file (it is read twice)", name));
+  return fd;
+}
+
+std::uint64_t size_of(int fd) {
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
 // Every event of the file; `each` may fail. Half of the progress starts at `base`.
 template <class Each>
-Status for_each_line(const std::string& path, double base, const Progress& progress, Each each) {
-  auto lines = open_lines(path);
-  if (!lines) return std::move(lines).error();
-  while (const auto line = lines->next()) {
-    if (progress && lines->line() % 65536 == 0) progress(base + lines->share() / 2);
-    if (line->empty() || (lines->line() == 1 && *line == kHeaderLine)) continue;
+Status for_each_line(int fd, const std::string& name, double base, const Progress& progress,
+                     Each each) {
+  if (::lseek(fd, 0, SEEK_SET) != 0) return cannot_read(name);
+  LineFile lines(fd, size_of(fd));
+  while (auto line = lines.next()) {
+    if (progress && lines.line() % 65536 == 0) progress(base + lines.share() / 2);
+    if (lines.line() == 1) line = without_mark(*line);
+    if (line->empty() || (lines.line() == 1 && *line == kHeaderLine)) continue;
     const auto event = parse_event_line(*line);
     if (!event) {
       return Error(
           fmt::format("events '{}', line {}: '{}' is not an event; expected '{}', such as "
                       "'1500,0,3,4096'",
-                      path, lines->line(), shorten(*line), kHeaderLine));
+                      name, lines.line(), shorten(*line), kHeaderLine));
     }
-    if (Status good = each(*event, lines->line()); !good) return good;
+    if (Status good = each(*event, lines.line()); !good) return good;
   }
-  if (lines->error() == 0) return {};
-  errno = lines->error();
-  return Error::from_errno(fmt::format("events '{}' cannot be read to its end", path));
+  if (lines.error() == 0) return {};
+  errno = lines.error();
+  return cannot_read(name, " to its end");
 }
 
 }  // namespace
@@ -158,17 +195,21 @@ Result<ImportCounts> import_events_csv(const std::string& csv, const std::string
                                        int ranks, const Progress& progress) {
   if (would_replace(csv, profile))
     return Error(fmt::format("'{}' is the input: write the profile elsewhere", profile));
+  const auto events = open_events(csv);
+  if (!events) return events.error();
+  const std::string name = name_of_input(csv);
   ImportCounts counts;
   std::uint32_t most = 0;
-  Status counted = for_each_line(csv, 0, progress, [&](const ProfileEvent& event, auto line) {
-    most = std::max({most, event.src, event.dst});
-    ++counts.events;
-    if (ranks == 0 || most < static_cast<std::uint32_t>(ranks)) return Status();
-    return Status(Error(fmt::format("events '{}', line {}: rank {} is not below {} (--ranks)", csv,
-                                    line, most, ranks)));
-  });
+  Status counted =
+      for_each_line(events->get(), name, 0, progress, [&](const ProfileEvent& event, auto line) {
+        most = std::max({most, event.src, event.dst});
+        ++counts.events;
+        if (ranks == 0 || most < static_cast<std::uint32_t>(ranks)) return Status();
+        return Status(Error(fmt::format("events '{}', line {}: rank {} is not below {} (--ranks)",
+                                        name, line, most, ranks)));
+      });
   if (!counted) return std::move(counted).error();
-  if (counts.events == 0) return Error(fmt::format("events '{}' holds no event", csv));
+  if (counts.events == 0) return Error(fmt::format("events '{}' holds no event", name));
   counts.ranks = ranks != 0 ? ranks : static_cast<int>(most) + 1;
   const auto n = static_cast<std::uint32_t>(counts.ranks);
   profile_format::FileHeader header;
@@ -178,10 +219,11 @@ Result<ImportCounts> import_events_csv(const std::string& csv, const std::string
   if (!file) return std::move(file).error();
   auto writer = ProfileWriter::over(file->duplicate(), profile, header);
   if (!writer) return std::move(writer).error();
-  Status wrote = for_each_line(csv, 0.5, progress, [&](const ProfileEvent& event, auto) {
-    return event.src < n && event.dst < n ? writer->add(event)
-                                          : Error(fmt::format("'{}' changed while read", csv));
-  });
+  Status wrote =
+      for_each_line(events->get(), name, 0.5, progress, [&](const ProfileEvent& event, auto) {
+        return event.src < n && event.dst < n ? writer->add(event)
+                                              : Error(fmt::format("'{}' changed while read", name));
+      });
   if (wrote) wrote = writer->finish();
   if (wrote) wrote = file->commit();
   if (!wrote) return std::move(wrote).error();

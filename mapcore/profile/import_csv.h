@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // events.csv -> profile file. Lines `time_us,src,dst,bytes` with an optional header line; times may
 // have three decimals; order does not matter. The file is read twice (ranks first), memory is
-// bounded. Errors: one sentence with file and line; what stood under the output's name then stays.
-// Thread safety: pure but for the files.
+// bounded; "-" is standard input, of which a copy on disk (/tmp) is read. Errors: one sentence with
+// file and line; what stood under the output's name then stays. Thread safety: pure but for the
+// files.
 #pragma once
 
 #include <cstdint>

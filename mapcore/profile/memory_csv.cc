@@ -31,7 +31,7 @@ Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const st
                                                  int ranks) {
   std::map<std::uint32_t, RankMemory> found;
   std::size_t number = 0;
-  for (const std::string_view whole : split(text, '\n')) {
+  for (const std::string_view whole : split(without_mark(text), '\n')) {
     const std::string_view line = trim_blanks(whole);
     ++number;
     if (line.empty() || (number == 1 && line.starts_with("rank,"))) continue;

@@ -169,6 +169,7 @@ bool has_relative_mark(std::string_view text) {
 }  // namespace
 
 Result<Rankfile> parse_rankfile(std::string_view text, std::string_view name) {
+  text = without_mark(text);
   auto words = rankfile::split_words(text);
   if (!words) return std::move(words).error().within(fmt::format("rankfile '{}'", name));
   auto file = Parser(*std::move(words)).run();

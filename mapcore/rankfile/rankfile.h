@@ -12,10 +12,11 @@
 //
 // Numbers are logical, counted in the whole machine as in mpirun, or with `relative` inside the
 // step's CPUs. A file with kRelativeMark on a line of its own, which is a comment to mpirun, counts
-// so by itself. `0:0,1` means package 0, cores 0 and 1, as documented (Open MPI 4.x reads it as
-// core 0 alone). Where the machine has no cores, a bare number is a PU. Bounds: kMaxRankfileBytes,
-// ranks below 2^24, indexes below CpuSet::kMaxCpu. Errors: one sentence with the line. Thread
-// safety: pure functions but read_rankfile, which reads a file (as the user, never as root).
+// so by itself. A byte order mark of UTF-8 may come first. `0:0,1` means package 0, cores 0 and 1,
+// as documented (Open MPI 4.x reads it as core 0 alone). Where the machine has no cores, a bare
+// number is a PU. Bounds: kMaxRankfileBytes, ranks below 2^24, indexes below CpuSet::kMaxCpu.
+// Errors: one sentence with the line. Thread safety: pure functions but read_rankfile, which reads
+// a file (as the user, never as root).
 #pragma once
 
 #include <map>

@@ -366,6 +366,18 @@ TEST_CASE("a mapping that does not fit this machine may be of another: --topolog
   }
 }
 
+TEST_CASE("a mapping may begin with a byte order mark") {
+  const TempDir dir;
+  for (const char* text : {R"({"ranks":[{"rank":0,"pus":[0]},{"rank":1,"pus":[1]}]})",
+                           "rank 0=a slot=0\nrank 1=a slot=1\n"}) {
+    write_text(dir.file("mapping"), std::string("\xEF\xBB\xBF") + text);
+    const Ran ran = run_command(dir, {"evaluate", "-t", "core:2 pu:1", "-m", two_ranks(dir),
+                                      "--mapping", dir.file("mapping")});
+    CAPTURE(text, ran.err);
+    CHECK(ran.status == 0);
+  }
+}
+
 TEST_CASE("an option with nothing in it is not one that is left out") {
   const TempDir dir;
   const std::string matrix = ring(dir, 4), machine = "numa:2 core:2 pu:1";

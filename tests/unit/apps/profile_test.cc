@@ -281,7 +281,7 @@ TEST_CASE("memory volumes come from a pipe too") {
   write_text(dir.file("e.csv"), "time_us,src,dst,bytes\n0,0,1,10\n2000000,1,0,7\n");
   REQUIRE(run_command(dir, {"profile", "import", dir.file("e.csv"), "-o", dir.file("p")}).status ==
           0);
-  const std::string line = "printf '0,100,50\\n1,100,50\\n' | " ONDELOC_COMMAND
+  const std::string line = "printf '\\357\\273\\2770,100,50\\n1,100,50\\n' | " ONDELOC_COMMAND
                            " profile metrics " +
                            dir.file("p") + " --memory ";
   for (const char* name : {"/dev/stdin", "-"}) {
@@ -292,6 +292,23 @@ TEST_CASE("memory volumes come from a pipe too") {
   }
   check_sentence(run_command(dir, {"profile", "metrics", dir.file("p"), "--memory", "/dev/null"}),
                  1, "no line rank,accessed_bytes");
+}
+
+TEST_CASE("events come from standard input too, a file or a pipe") {
+  const TempDir dir;
+  const std::string events = npb_file("is.A.32", "events.csv"), named = import_npb(dir, "is.A.32");
+  const std::string import = " " ONDELOC_COMMAND " profile import - -o " + dir.file("out");
+  for (const std::string& line : {import + " < " + events, "cat " + events + " |" + import}) {
+    const Ran ran = run_program(dir, "/bin/sh", {"-c", line});
+    CAPTURE(line, ran.err);
+    CHECK(ran.status == 0);
+    CHECK(read_text(dir.file("out")) == read_text(named));
+  }
+  write_text(dir.file("bad"), "0,0,1,10\nx\n");
+  check_sentence(
+      run_command(dir, {"profile", "import", "-", "-o", dir.file("none")}, 0, dir.file("bad")), 1,
+      "events 'standard input', line 2: 'x' is not an event");
+  CHECK(!std::filesystem::exists(dir.file("none")));
 }
 
 TEST_CASE("a pipe is no file of events, and is not waited for") {

@@ -104,8 +104,9 @@ TEST_CASE("hosts: names, domains, +n") {
 }
 
 TEST_CASE("a file says itself that it counts inside the step, on a line of its own") {
-  const std::string mark(kRelativeMark), entry = "rank 0=+n0 slot=0\n";
-  for (const std::string& text : {mark + "\n" + entry, entry + mark, mark + " \r\n" + entry})
+  const std::string mark(kRelativeMark), utf8 = "\xEF\xBB\xBF", entry = "rank 0=+n0 slot=0\n";
+  for (const std::string& text :
+       {mark + "\n" + entry, entry + mark, mark + " \r\n" + entry, utf8 + mark + "\n" + entry})
     CHECK(parse_rankfile(text, "f")->relative);
   for (const std::string& text : {entry, " " + mark + "\n" + entry, mark + "!\n" + entry,
                                   mark.substr(1), "rank 0=+n0 slot=0 " + mark}) {
