@@ -183,8 +183,8 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
     return Layout{place.machine, free_slots(place, options, ranks), place.model, {}, &place.whole,
                   ranks};
   }
-  const auto placement = read_placement(previous, place.whole, place.usable, ranks,
-                                        matrix.may_have_more && options.ranks == 0);
+  const auto placement = read_placement(previous, place.whole, place.usable,
+                                        {ranks, matrix.may_have_more && options.ranks == 0, {}});
   if (!placement) return placement.error();
   ranks = static_cast<int>(placement->size());
   SlotRequest request{*placement, width_of(*placement, options), place.usable};

@@ -149,8 +149,8 @@ Result<std::string> run_evaluate(const EvaluateOptions& options) {
   const CommMatrix& first = series->front();
   const auto ranks = number_of_ranks(first, options.ranks);
   if (!ranks) return ranks.error();
-  const auto placement = read_placement(options.mapping, place->whole, place->usable, *ranks,
-                                        first.may_have_more && options.ranks == 0);
+  const auto placement = read_placement(options.mapping, place->whole, place->usable,
+                                        {*ranks, first.may_have_more && options.ranks == 0, {}});
   if (!placement) return placement.error();
   say_spanning(place->machine, *placement);
   const SlotSet slots = slots_of(place->machine, *placement);

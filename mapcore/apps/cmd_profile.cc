@@ -142,6 +142,11 @@ Result<CommMatrix> source_matrix(ProfileSource& source, const ProfileOptions& op
   return matrix;
 }
 
+Result<NodePart> part_of(const ProfileSource& source, const std::string& file) {
+  if (const auto* report = std::get_if<ReportInput>(&source)) return node_part(*report);
+  return node_part(std::get<ProfileReader>(source), file);
+}
+
 namespace {
 double progress_after_s = 1;  // --progress-after
 }  // namespace

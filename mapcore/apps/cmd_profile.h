@@ -8,6 +8,7 @@
 
 #include "mapcore/apps/cli.h"
 #include "mapcore/profile/clusters.h"
+#include "mapcore/profile/node_part.h"
 #include "mapcore/profile/reader.h"
 #include "mapcore/profile/report_input.h"
 
@@ -39,6 +40,8 @@ Result<ProfileReader> open_profile(const std::string& path);
 // A recorded profile, or the report of an online run (no events).
 using ProfileSource = std::variant<ProfileReader, ReportInput>;
 Result<ProfileSource> open_source(const std::string& path);
+// Whose ranks it holds; `file` is its name. Errors: as node_part.
+Result<NodePart> part_of(const ProfileSource& source, const std::string& file);
 // The sum matrix of either; a window of a report is an error.
 Result<CommMatrix> source_matrix(ProfileSource& source, const ProfileOptions& options);
 

@@ -4,7 +4,6 @@
 
 #include "mapcore/apps/cmd_profile.h"
 #include "mapcore/map/deloc.h"
-#include "mapcore/profile/node_part.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -18,11 +17,6 @@ struct ProfileMapOptions {
   std::string algorithm;  // empty: offline_algorithm()
   std::string previous;
 };
-
-Result<NodePart> part_of(const ProfileSource& source, const std::string& file) {
-  if (const auto* report = std::get_if<ReportInput>(&source)) return node_part(*report);
-  return node_part(std::get<ProfileReader>(source), file);
-}
 
 // Who else there is has no place in this mapping, and no number that a user could mean.
 Status check_whole(const NodePart& part, const ProfileMapOptions& options) {

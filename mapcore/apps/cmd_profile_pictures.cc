@@ -27,17 +27,24 @@ std::string title_of(const PictureOptions& options) {
   return title;
 }
 
+// The ranks that a mapping of this recording must name: a node's part has a mapping of its own.
+std::vector<int> ranks_of_part(const ProfileSource& source, const std::string& file) {
+  const auto part = part_of(source, file);
+  return part ? part->ranks : std::vector<int>();
+}
+
 // NUMA node (kernel's number) of every rank of a mapping file.
-Result<std::vector<int>> nodes_of(const PictureOptions& options, int ranks) {
+Result<std::vector<int>> nodes_of(const PictureOptions& options, const PlacedRanks& ranks) {
   const auto place = load_place(options.machine);
   if (!place) return place.error();
   const auto placement = read_placement(options.mapping, place->whole, place->usable, ranks);
   if (!placement) return placement.error();
   std::vector<int> nodes;
   for (const CpuSet& pus : *placement) {
-    const NodeIndex node = make_slot(place->machine, pus).node;
-    nodes.push_back(place->machine.nodes[static_cast<std::size_t>(node.value)].os);
+    const auto node = static_cast<std::size_t>(make_slot(place->machine, pus).node.value);
+    nodes.push_back(pus.empty() ? kOtherNodes : place->machine.nodes[node].os);
   }
+  nodes.resize(static_cast<std::size_t>(ranks.count), kOtherNodes);
   return nodes;
 }
 
@@ -52,7 +59,8 @@ Result<std::string> run_heat_map(const PictureOptions& options) {
   if (!matrix) return matrix.error();
   HeatMapStyle style{title_of(options), options.scale == "log", {}};
   if (!options.mapping.empty()) {
-    auto nodes = nodes_of(options, matrix->ranks);
+    auto nodes =
+        nodes_of(options, {matrix->ranks, false, ranks_of_part(*source, options.profile.file)});
     if (!nodes) return std::move(nodes).error();
     style.node_of_rank = *std::move(nodes);
   }

@@ -111,16 +111,22 @@ Result<RankCpus> resolve_rankfile(std::string_view text, const std::string& name
   return placement;
 }
 
+bool must_have_place(const PlacedRanks& ranks, int rank) {
+  return ranks.needed.empty() || std::binary_search(ranks.needed.begin(), ranks.needed.end(), rank);
+}
+
 Status check_placement(const RankCpus& placement, const Machine& machine, const CpuSet& usable,
-                       int ranks) {
-  if (placement.size() > static_cast<std::size_t>(ranks)) {
+                       const PlacedRanks& ranks) {
+  if (placement.size() > static_cast<std::size_t>(ranks.count)) {
     return Error(fmt::format("it places rank {}, there are {} ranks (0 to {})",
-                             placement.size() - 1, ranks, ranks - 1));
+                             placement.size() - 1, ranks.count, ranks.count - 1));
   }
-  for (int rank = 0; rank < ranks; ++rank) {
+  for (int rank = 0; rank < ranks.count; ++rank) {
     const auto at = static_cast<std::size_t>(rank);
-    if (at >= placement.size() || placement[at].empty())
+    const bool placed = at < placement.size() && !placement[at].empty();
+    if (!placed && must_have_place(ranks, rank))
       return Error(fmt::format("rank {} has no place in it", rank));
+    if (!placed) continue;
     if (!placement[at].is_subset_of(usable)) {
       return Error(fmt::format("rank {} is on CPUs {}, outside {}{}", rank,
                                shorten(placement[at].to_list()), shorten(usable.to_list()),
@@ -133,7 +139,7 @@ Status check_placement(const RankCpus& placement, const Machine& machine, const 
 }  // namespace
 
 Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
-                                const CpuSet& usable, int ranks, bool may_be_more) {
+                                const CpuSet& usable, PlacedRanks ranks) {
   const auto file = read_file(path, kMaxMappingBytes);
   if (!file) return file.error();
   const std::string_view text = without_mark(*file);
@@ -142,7 +148,7 @@ Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
   auto placement =
       is_json ? parse_mapping_json(text, name) : resolve_rankfile(text, name, machine, usable);
   if (!placement) return placement;
-  if (may_be_more) ranks = std::max(ranks, static_cast<int>(placement->size()));
+  if (ranks.may_be_more) ranks.count = std::max(ranks.count, static_cast<int>(placement->size()));
   if (Status good = check_placement(*placement, machine, usable, ranks); !good)
     return std::move(good).error().within(fmt::format("mapping '{}'", name));
   return placement;

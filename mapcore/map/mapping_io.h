@@ -24,12 +24,19 @@ inline constexpr std::size_t kMaxMappingBytes = 64u << 20;
 // or out of range, no PU, a PU that is no number, brackets that nest deeper than kMaxJsonDepth.
 Result<RankCpus> parse_mapping_json(std::string_view text, std::string_view name);
 
+// Who has a place in a mapping.
+struct PlacedRanks {
+  int count = 0;             // 0 .. count - 1
+  bool may_be_more = false;  // and others behind them, without a gap
+  std::vector<int> needed;   // only these must, ascending; empty: all
+};
+
 // A file of either kind, told apart by its first character ('{' = JSON), "-" for standard input.
-// Every rank of 0 .. ranks - 1 must have a place, on PUs in `usable`; more ranks only where
-// `may_be_more`, and then without a gap. For the command line: an error about PUs that the host has
-// not got says that --topology names another machine.
+// Places are on PUs in `usable`. A rank that needs none may have an empty one, or be left out
+// behind the last that has one. For the command line: an error about PUs that the host has not got
+// says that --topology names another machine.
 Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
-                                const CpuSet& usable, int ranks, bool may_be_more = false);
+                                const CpuSet& usable, PlacedRanks ranks);
 
 // The kernel's number of a NUMA node for people, "none" for the PUs that belong to no node (-1).
 std::string numa_name(int os);

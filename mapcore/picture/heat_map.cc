@@ -162,7 +162,8 @@ void draw_nodes(Canvas& canvas, const Box& plot, const Grid& grid, const std::ve
       canvas.line(plot.x + end, plot.y, plot.x + end, plot.y + plot.height, kBoundary, 1.5);
       canvas.line(plot.x, plot.y + end, plot.x + plot.width, plot.y + end, kBoundary, 1.5);
     }
-    const std::string label = fmt::format("{}", node_at(from));
+    const std::string label =
+        node_at(from) == kOtherNodes ? "other nodes" : fmt::format("{}", node_at(from));
     const double width = kDigit * static_cast<double>(label.size());
     const double middle = (begin + end) / 2;
     if (middle - width / 2 >= free_from) {  // a label that would touch the one before is left out

@@ -6,6 +6,7 @@
 // file.
 #pragma once
 
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,13 @@
 
 namespace ondeloc {
 
+// In place of a NUMA node: the rank runs on another machine. Drawn behind all others.
+inline constexpr int kOtherNodes = INT_MAX;
+
 struct HeatMapStyle {
   std::string title;
   bool logarithmic = true;        // else linear from 0 to the largest value
-  std::vector<int> node_of_rank;  // NUMA node (kernel's number) of each rank; empty: no overlay
+  std::vector<int> node_of_rank;  // NUMA node (kernel's number, kOtherNodes); empty: no overlay
 };
 
 inline constexpr int kMostCells = 2048;

@@ -214,6 +214,28 @@ TEST_CASE("a node's profile maps the ranks that ran there, by name of node and r
   check_sentence(with({"-p", dir.file("prev.json")}), 1, "--previous: ");
 }
 
+TEST_CASE("the picture of a node's part is sorted by the mapping of that part") {
+  const TempDir dir;
+  const std::string part = node_profile(dir, "part"), mapping = dir.file("mapping");
+  const auto drawn = [&](const std::string& profile) {
+    return run_command(
+        dir, {"profile", "heatmap", profile, "-o", "-", "-t", "numa:2 core:2 pu:1", "-m", mapping});
+  };
+  for (const char* format : {"json", "rankfile"}) {
+    REQUIRE(run_command(dir, {"profile", "map", part, "-t", "numa:2 core:2 pu:1", "-f", format,
+                              "-o", mapping})
+                .status == 0);
+    const Ran ran = drawn(part);
+    CAPTURE(format, ran.err);
+    CHECK(ran.status == 0);
+    CHECK(ran.out.starts_with("<?xml"));
+  }
+  // Only others may be left out.
+  check_sentence(drawn(node_profile(dir, "early", 1, 4)), 1, "rank 0 has no place in it");
+  write_text(mapping, "rank 1=n7 slot=0\nrank 4=n7 slot=1\n");
+  check_sentence(drawn(part), 1, "rank 3 has no place in it");
+}
+
 TEST_CASE("a report of one node of several maps its own ranks") {
   const TempDir dir;
   write_text(dir.file("r.json"), R"({"node":"n2","ranks":[{"rank":9},{"rank":8}],

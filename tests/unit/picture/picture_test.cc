@@ -131,6 +131,8 @@ TEST_CASE("every letter of title, axes, legend and node labels is in the SVG; la
   CHECK(plain >= 2 * (5 + 2 * 11) + std::string("T32ranksbytessentnothing").size() + 5 * 4);
   for (int r = 0; r < 32; ++r) style.node_of_rank.push_back(r / 8);
   CHECK(letters(32) == plain + std::string("NUMA0123").size());
+  for (int r = 0; r < 8; ++r) style.node_of_rank[static_cast<std::size_t>(r)] = kOtherNodes;
+  CHECK(letters(32) == plain + std::string("NUMA123other nodes").size());
   style.node_of_rank.clear();
   const std::size_t wide = letters(512);
   for (int r = 0; r < 512; ++r) style.node_of_rank.push_back(r);
