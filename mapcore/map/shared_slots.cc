@@ -45,6 +45,7 @@ std::vector<PuOs> pus_of_node(const Machine& machine, const CpuSet& pus, NodeInd
     return threads[a->at(Level::kCore)] > threads[b->at(Level::kCore)];
   });
   std::vector<PuOs> in_order;
+  in_order.reserve(found.size());
   for (const Pu* pu : found) in_order.push_back(pu->os);
   return in_order;
 }
