@@ -42,19 +42,24 @@ bool wait_for(int fd, short events, Clock::time_point deadline) {
   }
 }
 
+bool was_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
+
+// What it wrote while the step ran, if that was long enough, is still there.
 void tell_early_end(const Step& step, int last_status) {
+  const bool report = !step.options.report.empty();
   if (step.options.mode == Mode::kProfile) {
     tell_or_log("the recorder was killed: the profile ends early, its complete blocks are usable");
-  } else if (!(WIFSIGNALED(last_status) && WTERMSIG(last_status) == SIGKILL)) {
-    const bool report = !step.options.report.empty();
+  } else if (!was_killed(last_status)) {
     tell_or_log(fmt::format("the mapper ended before the ranks: they stay where they are{}",
-                            report ? ", and there is no report" : ""));
+                            report ? ", and the report is preliminary or missing" : ""));
+  } else if (report) {
+    tell_or_log("the mapper was killed with the step: the report is preliminary or missing");
   }
 }
 
 // Where somebody ended the step with SIGKILL nobody waits for what it leaves.
 void tell_late_end(const Step& step, int last_status) {
-  if (WIFSIGNALED(last_status) && WTERMSIG(last_status) == SIGKILL) return;
+  if (was_killed(last_status)) return;
   if (step.options.mode == Mode::kProfile) {
     tell_or_log(
         "the recorder is not done 10 s after the last task: the profile may end early, its "

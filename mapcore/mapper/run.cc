@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "mapcore/mapper/collect.h"
 #include "mapcore/mapper/file_of_node.h"
 #include "mapcore/mapper/interval.h"
+#include "mapcore/mapper/preliminary.h"
 #include "mapcore/mapper/stopped_time.h"
 #include "mapcore/mapper/turn.h"
 #include "mapcore/report/report_json.h"
@@ -199,6 +201,22 @@ class Mapper {
     if (!last) interval_.step(line.remapped);
     keep(std::move(line));
     view_.raise_tick();
+    if (!last) write_preliminary();
+  }
+
+  // Only where a report takes the place of the one before.
+  void write_preliminary() {
+    const std::chrono::duration<double> since = Clock::now() - started_;
+    if (config_.options.report.empty() || !preliminary_.is_due(since)) return;
+    const std::string path = report_path();
+    std::error_code unknown;
+    const auto kind = std::filesystem::status(path, unknown).type();
+    const bool replaces = kind == std::filesystem::file_type::not_found ||
+                          kind == std::filesystem::file_type::regular;
+    const std::string note =
+        fmt::format("preliminary: the step was still running after {:.0f} s", since.count());
+    if (!replaces || !write_file(path, to_json(complete_report({note})))) preliminary_.give_up();
+    preliminary_.written(since, Clock::now() - started_ - since);
   }
 
   ReportInterval map(const CounterDelta& delta, double seconds) {
@@ -236,48 +254,57 @@ class Mapper {
 
   // What a rank said at its end that it had sent is what came in, or the report says what is
   // missing.
-  void note_missing_counts() {
+  std::vector<std::string> missing_counts() const {
     std::uint64_t missing = 0;
     for (int i = 0; i < counters_.ranks(); ++i) {
       const std::uint64_t told = told_[static_cast<std::size_t>(i)];
       missing += told - std::min(told, counters_.sum_of(i).messages);
     }
-    if (missing == 0) return;
-    report_.notes.push_back(fmt::format(
-        "{} messages are missing in the matrix: the events that told of them were lost", missing));
+    if (missing == 0) return {};
+    return {fmt::format(
+        "{} messages are missing in the matrix: the events that told of them were lost", missing)};
+  }
+
+  // As things are now; its notes begin with these.
+  Report complete_report(std::vector<std::string> notes) {
+    Report report = report_;
+    report.notes = std::move(notes);
+    if (const std::string note = stopped_.note(); !note.empty()) report.notes.push_back(note);
+    report.events = events_;
+    report.events.dropped = std::max(events_.dropped, missing_samples());
+    report.wall_ms = 1000 * seconds_between(started_, Clock::now());
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    report.mapper_cpu_ms =
+        1e3 * static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+        1e-3 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    if (omitted_ > 0)
+      report.notes.push_back(fmt::format("{} intervals without a remap are left out", omitted_));
+    collect_report(
+        {config_, view_, machine_ ? *machine_ : Machine{}, ranks_, counters_, placement_.get()},
+        report);
+    return report;
   }
 
   std::vector<std::string> finish() {
     await_detach_events();
     ranks_.refresh(view_);  // what a rank noted since the last look
     if (config_.read_rows) counters_.read_rows(view_);
-    note_missing_counts();
-    if (const std::string note = stopped_.note(); !note.empty()) report_.notes.push_back(note);
-    events_.dropped = std::max(events_.dropped, missing_samples());
-    report_.events = events_;
-    report_.wall_ms = 1000 * seconds_between(started_, Clock::now());
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    report_.mapper_cpu_ms =
-        1e3 * static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-        1e-3 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-    if (omitted_ > 0)
-      report_.notes.push_back(fmt::format("{} intervals without a remap are left out", omitted_));
     if (!config_.options.report.empty())
       (void)need_machine();  // without it: no topology in the report
-    collect_report(
-        {config_, view_, machine_ ? *machine_ : Machine{}, ranks_, counters_, placement_.get()},
-        report_);
-    write_report();
-    if (config_.options.verbose) lines_.push_back(summary_line(report_));
+    const Report report = complete_report(missing_counts());
+    write_report(report);
+    if (config_.options.verbose) lines_.push_back(summary_line(report));
     return lines_;
   }
 
-  void write_report() {
-    const Options& options = config_.options;
-    if (options.report.empty()) return;
-    const std::string path = file_of_node(options.report, view_.header(), config_.node);
-    if (Status written = write_file(path, to_json(report_)); !written) {
+  std::string report_path() const {
+    return file_of_node(config_.options.report, view_.header(), config_.node);
+  }
+
+  void write_report(const Report& report) {
+    if (config_.options.report.empty()) return;
+    if (Status written = write_file(report_path(), to_json(report)); !written) {
       lines_.push_back(std::move(written).error().within("no report").message());
     }
   }
@@ -296,7 +323,8 @@ class Mapper {
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;
   std::unique_ptr<Turn> turn_;
-  Report report_;
+  Report report_;  // what the loop keeps of it
+  PreliminaryReports preliminary_;
   ReportEvents events_;
   std::vector<std::string> lines_;
   Clock::time_point started_, turn_started_, refreshed_, heard_;

@@ -10,7 +10,7 @@ import harness
 
 WORK = f"{harness.APPS}/partners"
 OPTION = "online,interval=100ms,report=r.json"
-EARLY_END = "ondeloc: the mapper ended before the ranks: they stay where they are, and there is no report\n"
+EARLY_END = "ondeloc: the mapper ended before the ranks: they stay where they are, and the report is preliminary or missing\n"
 
 
 def memfds_of_ondeloc():

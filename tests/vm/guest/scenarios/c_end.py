@@ -2,6 +2,7 @@
 """The end of a step leaves nothing and costs nothing to speak of, whoever is killed."""
 import contextlib
 import errno
+import json
 import os
 import pathlib
 import signal
@@ -73,6 +74,26 @@ def mapper_killed():
     check(done.stdout.count("sent ") == 8, f"the step did not finish its work: {done.stdout} {done.stderr}")
     step_clean()
     return f"step went on; it said: {done.stderr.strip()[-200:]!r}"
+
+
+@scenario("2x4")
+def step_killed_as_a_whole():
+    """A rank crashes, and Slurm's PMIx has the step killed, mapper and all: what stands in the report is of a while before."""
+    forget_phase("pair")
+    path = pathlib.Path("/home/user/killed.json")
+    path.unlink(missing_ok=True)
+    job = start("srun", "-n4", f"--ondeloc=online,report={path},{OPTIONS}", TALK, "pair:until")
+    wait_for(lambda: phase("pair", "begun").exists(), "first phase", PATIENCE)
+    wait_for(path.exists, "preliminary report", PATIENCE)
+    os.kill(min(processes("talk")), signal.SIGKILL)
+    done = finish(job, status=None)
+    check(done.returncode != 0, "the step ended well although a rank was killed")
+    report = json.loads(path.read_text(encoding="ascii"))
+    check(any(note.startswith("preliminary: ") for note in report["notes"]), f"not said to be preliminary: {report['notes']}")
+    check(report["matrix"], "no traffic in the preliminary report")
+    check("the mapper was killed with the step: the report is preliminary" in done.stderr, f"nobody said so: {done.stderr}")
+    step_clean()
+    return f"{report['notes'][0]!r}; {done.stderr.strip()[-300:]!r}"
 
 
 def removed(group):
