@@ -37,21 +37,36 @@ std::optional<std::uint64_t> bytes_after(std::string_view meminfo, std::string_v
   return *kib * 1024;
 }
 
-}  // namespace
+void leave_sparse(std::vector<PageRange>& ranges) {
+  std::erase_if(ranges, [](const PageRange& range) { return is_sparse({range}); });
+}
 
-Result<long> move_pages_between(pid_t pid, int from, int to) {
-  if (from < 0 || to < 0 || from >= kMaxNodes || to >= kMaxNodes) return Error("no such NUMA node");
-  const auto numa_maps = read_file(fmt::format("/proc/{}/numa_maps", pid), kMostText);
-  const auto maps = read_file(fmt::format("/proc/{}/maps", pid), kMostText);
-  if (numa_maps && maps) {
-    const auto ranges = ranges_on_node(*numa_maps, *maps, from);
-    if (!is_sparse(ranges)) return move_ranges(pid, ranges, from, to);
-  }
+Result<MovedPages> move_those(pid_t pid, const PagesOnNode& there, int from, int to) {
+  const auto left = move_ranges(pid, there.ranges, from, to);
+  if (!left) return left.error();
+  return MovedPages{*left, there.interleaved};
+}
+
+Result<MovedPages> migrate_all(pid_t pid, int from, int to) {
   const NodeMask source = only(from), target = only(to);
   const long left = syscall(SYS_migrate_pages, pid, static_cast<unsigned long>(kMaxNodes),
                             source.data(), target.data());
   if (left < 0) return Error::from_errno("migrate_pages");
-  return left;
+  return MovedPages{left};
+}
+
+}  // namespace
+
+Result<MovedPages> move_pages_between(pid_t pid, int from, int to) {
+  if (from < 0 || to < 0 || from >= kMaxNodes || to >= kMaxNodes) return Error("no such NUMA node");
+  const auto numa_maps = read_file(fmt::format("/proc/{}/numa_maps", pid), kMostText);
+  const auto maps = read_file(fmt::format("/proc/{}/maps", pid), kMostText);
+  if (numa_maps && maps) {
+    PagesOnNode there = pages_on_node(*numa_maps, *maps, from);
+    if (there.interleaved) leave_sparse(there.ranges);
+    if (there.interleaved || !is_sparse(there.ranges)) return move_those(pid, there, from, to);
+  }
+  return migrate_all(pid, from, to);
 }
 
 std::string about_pages_left(long pages, std::uint64_t bytes) {

@@ -14,11 +14,17 @@
 
 namespace ondeloc {
 
+struct MovedPages {
+  long left = 0;             // could not be moved
+  bool interleaved = false;  // some stayed because a policy interleaves them: see pages.h
+};
+
 // Moves the pages that `pid` has on node `from` (kernel's number) to node `to`, a piece at a time,
 // so that a signal can end it: see pages.h. Where the kernel does not tell where pages are, or a
-// process has reserved far more than it uses, in one piece: migrate_pages(2).
-// Returns the pages that could not be moved. Blocks for as long as the copying takes.
-Result<long> move_pages_between(pid_t pid, int from, int to);
+// process has reserved far more than it uses, in one piece: migrate_pages(2), which knows nothing
+// of policies; where one interleaves, what is used sparsely stays. Blocks for as long as the
+// copying takes.
+Result<MovedPages> move_pages_between(pid_t pid, int from, int to);
 
 // What to say of the pages that could not be moved, of a process that has `bytes` of its own; empty
 // where that is less than a tenth. Pages that a network adapter or a GPU has pinned stay.

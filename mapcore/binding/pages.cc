@@ -54,6 +54,13 @@ std::uint64_t number_after(std::string_view line, std::string_view name) {
   return parse_unsigned(rest.substr(0, rest.find(' '))).value_or(0);
 }
 
+// "7f2c5c000000 interleave:0-3 anon=..."; "weighted interleave=static:0-1" as well. Where the
+// mapping has no policy of its own the kernel shows the process's.
+bool is_interleaved(std::string_view line) {
+  const std::string_view policy = line.substr(std::min(line.find(' '), line.size()));
+  return policy.starts_with(" interleave") || policy.starts_with(" weighted interleave");
+}
+
 // The pages of one call: 16 MiB of small ones are copied in some milliseconds where there is room,
 // and many times as slow where the kernel has to make it page by page.
 constexpr std::size_t kPiece = 4096;
@@ -157,23 +164,27 @@ Status move_all(Mover& mover, const std::vector<PageRange>& ranges, bool own) {
 
 // "7f2c5c000000 default anon=33 dirty=33 N0=20 N1=13 kernelpagesize_kB=4"; blanks in names of files
 // are escaped.
-std::vector<PageRange> ranges_on_node(std::string_view numa_maps, std::string_view maps, int node) {
+PagesOnNode pages_on_node(std::string_view numa_maps, std::string_view maps, int node) {
   const auto mappings = read_mappings(maps);
   const std::string count = fmt::format(" N{}=", node);
-  std::vector<PageRange> ranges;
+  PagesOnNode found;
   for (const std::string_view line : split(numa_maps, '\n')) {
     const auto begin = hexadecimal(line.substr(0, line.find(' ')));
     const auto mapping = begin ? mappings.find(*begin) : mappings.end();
     const std::uint64_t pages = number_after(line, count);
     if (mapping == mappings.end() || pages == 0) continue;
+    if (is_interleaved(line)) {
+      found.interleaved = true;
+      continue;
+    }
     const std::uint64_t size = mapping->second.end - *begin;
     const std::uint64_t page =
         std::max<std::uint64_t>(1, number_after(line, " kernelpagesize_kB="));
     const bool fits = pages < size / 1024 / page;
-    ranges.push_back({*begin, mapping->second.end, fits ? pages * page * 1024 : size,
-                      mapping->second.is_private && line.find(" anon=") != line.npos});
+    found.ranges.push_back({*begin, mapping->second.end, fits ? pages * page * 1024 : size,
+                            mapping->second.is_private && line.find(" anon=") != line.npos});
   }
-  return ranges;
+  return found;
 }
 
 bool is_sparse(const std::vector<PageRange>& ranges) {

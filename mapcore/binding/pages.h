@@ -22,9 +22,16 @@ struct PageRange {
   bool operator==(const PageRange&) const = default;
 };
 
+struct PagesOnNode {
+  std::vector<PageRange> ranges;
+  // Some more are there by an interleave policy (numactl --interleave, numa_alloc_interleaved,
+  // mbind): somebody wanted them spread, and a move would pile their share onto the new node.
+  bool interleaved = false;
+};
+
 // The mappings with pages on `node` (kernel's number), from the texts of /proc/pid/numa_maps and
 // /proc/pid/maps. What is in one of them only came or went meanwhile and is left out.
-std::vector<PageRange> ranges_on_node(std::string_view numa_maps, std::string_view maps, int node);
+PagesOnNode pages_on_node(std::string_view numa_maps, std::string_view maps, int node);
 
 // True when looking at each page of the ranges costs more than it is worth: memory that a process
 // reserved and does not use.

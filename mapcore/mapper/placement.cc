@@ -236,8 +236,10 @@ void Placement::move_memory(const RankState& state, int from, int to) {
   }
   const auto left = move_pages_between(state.process, from, to);
   if (!left && left.error().code() == ESRCH) return;  // it has ended meanwhile
+  if (left && left->interleaved)
+    notes_.insert(fmt::format("rank {}: interleaved pages stay where they are", state.world.value));
   const std::string why =
-      left ? about_pages_left(*left, bytes.value_or(0)) : left.error().message();
+      left ? about_pages_left(left->left, bytes.value_or(0)) : left.error().message();
   if (!why.empty()) {
     notes_.insert(
         fmt::format("rank {}: its pages stayed on NUMA node {}: {}", state.world.value, from, why));

@@ -43,7 +43,7 @@ class Tree {
 
 void check_ranges(std::string_view numa_maps, std::string_view maps) {
   for (const int node : {0, 1, 1023}) {
-    const auto ranges = ondeloc::ranges_on_node(numa_maps, maps, node);
+    const auto ranges = ondeloc::pages_on_node(numa_maps, maps, node).ranges;
     for (const ondeloc::PageRange& range : ranges) {
       const bool sane = range.begin < range.end && range.end <= std::uint64_t{1} << 63 &&
                         range.on_node > 0 && range.on_node <= range.end - range.begin;

@@ -30,12 +30,33 @@ constexpr const char* kNumaMaps =
 
 TEST_CASE("mappings with pages on a node are found, and whose those are") {
   using Ranges = std::vector<PageRange>;
-  CHECK(ranges_on_node(kNumaMaps, kMaps, 0) ==
+  CHECK(pages_on_node(kNumaMaps, kMaps, 0).ranges ==
         Ranges{{0x400000, 0x500000, 9 << 12, false}, {0x10000000, 0x50000000, 100 << 12, true}});
-  CHECK(ranges_on_node(kNumaMaps, kMaps, 1) == Ranges{{0x10000000, 0x50000000, 200 << 12, true},
-                                                      {0x60000000, 0x60400000, 4 << 20, false}});
-  CHECK(ranges_on_node(kNumaMaps, kMaps, 2).empty());
-  CHECK(ranges_on_node(kNumaMaps, "", 0).empty());
+  CHECK(
+      pages_on_node(kNumaMaps, kMaps, 1).ranges ==
+      Ranges{{0x10000000, 0x50000000, 200 << 12, true}, {0x60000000, 0x60400000, 4 << 20, false}});
+  CHECK(pages_on_node(kNumaMaps, kMaps, 2).ranges.empty());
+  CHECK(pages_on_node(kNumaMaps, "", 0).ranges.empty());
+}
+
+TEST_CASE("what a policy interleaves is left where it is") {
+  const auto with = [](const std::string& policy) {
+    return pages_on_node("10000000 " + policy + " anon=3 N0=1 N1=2 kernelpagesize_kB=4\n", kMaps,
+                         1);
+  };
+  for (const char* policy :
+       {"interleave:0-3", "weighted interleave:0-1", "interleave=static:0,2"}) {
+    INFO(policy);
+    CHECK(with(policy).interleaved);
+    CHECK(with(policy).ranges.empty());
+  }
+  for (const char* policy : {"default", "bind:1", "prefer:0", "prefer (many):0-1", "local",
+                             "default file=/tmp/interleave:0-1"}) {
+    INFO(policy);
+    CHECK_FALSE(with(policy).interleaved);
+    CHECK(with(policy).ranges.size() == 1);
+  }
+  CHECK_FALSE(pages_on_node("10000000 interleave:0-1 anon=1 N0=1", kMaps, 1).interleaved);
 }
 
 TEST_CASE("lines of mappings that make no sense are left out") {
@@ -43,14 +64,15 @@ TEST_CASE("lines of mappings that make no sense are left out") {
                            "50000000-10000000 rw-p 0", "1000000x-50000000 rw-p 0", "a b-c d",
                            "10000000-fffffffffffff000 rw-p 0"}) {
     INFO(maps);
-    CHECK(ranges_on_node("10000000 default anon=1 N0=1 kernelpagesize_kB=4\n", maps, 0).empty());
+    CHECK(pages_on_node("10000000 default anon=1 N0=1 kernelpagesize_kB=4\n", maps, 0)
+              .ranges.empty());
   }
   for (const char* line : {"", "x N0=1", "10000000 N0=", "10000000 N0=x", "10000000 N0=0"}) {
     INFO(line);
-    CHECK(ranges_on_node(line, kMaps, 0).empty());
+    CHECK(pages_on_node(line, kMaps, 0).ranges.empty());
   }
   const auto most =
-      ranges_on_node("10000000 N0=18446744073709551615 kernelpagesize_kB=4", kMaps, 0);
+      pages_on_node("10000000 N0=18446744073709551615 kernelpagesize_kB=4", kMaps, 0).ranges;
   REQUIRE(most.size() == 1);
   CHECK(most[0].on_node == 0x40000000);
 }
@@ -70,7 +92,7 @@ TEST_CASE("the kernel is asked piece by piece, and what it says is told") {
     WARN("this kernel has no NUMA");
     return;
   }
-  auto ranges = ranges_on_node(*numa_maps, *maps, 0);
+  auto ranges = pages_on_node(*numa_maps, *maps, 0).ranges;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 26;  // what sanitizers reserve is sparse
   std::erase_if(ranges, [](const PageRange& range) { return range.end - range.begin > kMost; });
   REQUIRE(!ranges.empty());

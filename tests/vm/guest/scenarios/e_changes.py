@@ -45,9 +45,10 @@ def moves(first, series):
     return {rank: pair for rank, pair in table.items() if None not in pair and pair[0] != pair[1]}
 
 
-def memory_step(name, memory, right, touched=PAGES):
+def memory_step(name, memory, right, touched=PAGES, before=(), at_last=None):
     """pair traffic from Slurm's cyclic binding: half of the ranks have to change their node. The phase lasts until right(moves,
-    pages of each rank); both as they were seen last."""
+    pages of each rank); both as they were seen last. `before` the program stands what starts it; at_last() is called before the
+    first message, when all memory is touched."""
     pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("0")  # or the kernel moves pages, too
     first, last = {}, {}
 
@@ -62,8 +63,8 @@ def memory_step(name, memory, right, touched=PAGES):
         with contextlib.suppress(OSError):
             last.update(moves=moves(first, series), pages=pages_by_rank(talkers()))
         return len(last.get("pages", ())) == 4 and bool(last["moves"]) and right(last["moves"], last["pages"])
-    watched = step(name, ["-n4"], [TALK, "--memory", touched >> 20], online=f"{OPTIONS},decide=always,memory={memory}",
-                   phases=[Phase("quiet", at_rest), Phase("pair", enough)])
+    watched = step(name, ["-n4"], [*before, TALK, "--memory", touched >> 20], online=f"{OPTIONS},decide=always,memory={memory}",
+                   phases=[Phase("quiet", at_rest, at_last), Phase("pair", enough)])
     check(last.get("moves"), f"no rank changed its node: {[show(ranks) for ranks in watched.series[-2:]]}; {watched.report['notes']}")
     alone(watched.during("pair"), 4)  # nor while pages are copied: all are bound before
     check(right(last["moves"], last["pages"]),
