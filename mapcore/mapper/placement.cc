@@ -227,7 +227,8 @@ Mapping Placement::without_fixed(Mapping wanted, const Ranks& ranks) const {
   return wanted;
 }
 
-void Placement::move_memory(const RankState& state, int from, int to) {
+void Placement::move_memory(const RankState& state, const NodePair& nodes) {
+  const auto [from, to] = nodes;
   const auto bytes = read_private_bytes(state.process), room = room_on_node(to);
   if (bytes && room && *room < *bytes) {
     notes_.insert(fmt::format("rank {}: its pages stayed on NUMA node {}: node {} has no room",
@@ -248,21 +249,22 @@ void Placement::move_memory(const RankState& state, int from, int to) {
 
 void Placement::move_memory(Ranks& ranks, const ApplyResult& result) {
   if (!memory_follows_) return;
-  for (const auto& [rank, from, to] : result.migrations) move_memory(ranks.at(rank), from, to);
+  for (const auto& [rank, nodes] : result.page_moves) move_memory(ranks.at(rank), nodes);
 }
 
-int Placement::numa_of(std::size_t at) const {
+Placement::Home Placement::home_of(std::size_t at) const {
   const Slot& slot = plan_.slots[static_cast<std::size_t>(current_[at].value)];
-  return plan_.machine.nodes[static_cast<std::size_t>(slot.node.value)].os;
+  return {plan_.machine.nodes[static_cast<std::size_t>(slot.node.value)].os,
+          nodes_under(plan_.machine, slot.pus)};
 }
 
-void Placement::count_move(std::size_t at, int from, ApplyResult& result) {
+void Placement::count_move(std::size_t at, const Home& from, ApplyResult& result) {
   const LocalRank rank(static_cast<int>(at));
   result.moved.push_back(rank);
-  const int to = numa_of(at);
-  if (from == to) return;
-  ++migrations_[at];
-  result.migrations.push_back({rank, from, to});
+  const Home to = home_of(at);
+  if (from.node != to.node) ++migrations_[at];
+  for (const NodePair& nodes : node_pairs(from.all, to.all))
+    result.page_moves.push_back({rank, nodes});
 }
 
 ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
@@ -271,7 +273,7 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
     const auto at = static_cast<std::size_t>(i);
     const Slot& from = plan_.slots[static_cast<std::size_t>(current_[at].value)];
     const Slot& to = plan_.slots[static_cast<std::size_t>(wanted[at].value)];
-    const int node = numa_of(at);
+    const Home home = from.pus == to.pus ? Home{} : home_of(at);
     current_[at] = wanted[at];
     put_back_[at] = false;
     RankState& state = ranks.at(LocalRank(i));
@@ -281,7 +283,7 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
       continue;
     }
     put_back_one(LocalRank(i), state);
-    if (move(LocalRank(i), state, to.pus)) count_move(at, node, result);
+    if (move(LocalRank(i), state, to.pus)) count_move(at, home, result);
   }
   move_memory(ranks, result);
   return result;
@@ -305,8 +307,8 @@ std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Rank
   auto slots = plan_slots(machine, {masks, cpus_per_task_, idle_cpus(machine, masks, now)});
   if (!slots) return std::nullopt;  // at the next look perhaps
   planned_for_ = now;
-  std::vector<int> nodes;
-  for (std::size_t at = 0; at < current_.size(); ++at) nodes.push_back(numa_of(at));
+  std::vector<Home> homes;
+  for (std::size_t at = 0; at < current_.size(); ++at) homes.push_back(home_of(at));
   plan_ = *std::move(slots);
   current_ = plan_.initial;
   memory_follows_ = decide_memory(plan_.machine, memory_, real_, notes_);
@@ -321,7 +323,7 @@ std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Rank
     left_[at] = CpuSet();
     newcomer_[at] = !state.attached();  // bound when it attaches, not put back where it was
     if (state.movable() && move(LocalRank(i), state, cpus_of(LocalRank(i))))
-      count_move(at, nodes[at], result);
+      count_move(at, homes[at], result);
   }
   move_memory(ranks, result);
   return result;

@@ -11,6 +11,7 @@
 
 #include "mapcore/base/result.h"
 #include "mapcore/map/slots.h"
+#include "mapcore/mapper/node_pairs.h"
 #include "mapcore/mapper/ranks.h"
 #include "mapcore/options/options.h"
 
@@ -18,11 +19,11 @@ namespace ondeloc {
 
 struct ApplyResult {
   std::vector<LocalRank> moved;  // CPUs changed
-  struct Migration {
+  struct PageMove {
     LocalRank rank;
-    int from, to;  // NUMA nodes, kernel's numbers
+    NodePair nodes;
   };
-  std::vector<Migration> migrations;  // NUMA node changed
+  std::vector<PageMove> page_moves;  // one for each NUMA node that a rank left
 };
 
 class Placement {
@@ -76,10 +77,15 @@ class Placement {
   void bind_newcomer(LocalRank rank, RankState& state);
   void put_back_one(LocalRank rank, const RankState& state);
   void note_replaced(std::size_t at, WorldRank rank);
-  int numa_of(std::size_t at) const;  // kernel's number of the NUMA node of its slot
-  void count_move(std::size_t at, int from, ApplyResult& result);
+  // The NUMA nodes of a rank's slot, kernel's numbers.
+  struct Home {
+    int node;  // that has most of its CPUs
+    std::vector<int> all;
+  };
+  Home home_of(std::size_t at) const;
+  void count_move(std::size_t at, const Home& from, ApplyResult& result);
   void move_memory(Ranks& ranks, const ApplyResult& result);
-  void move_memory(const RankState& state, int from, int to);
+  void move_memory(const RankState& state, const NodePair& nodes);
   void note_failures(WorldRank rank, const struct BindResult& result);
 
   SlotPlan plan_;

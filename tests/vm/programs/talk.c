@@ -4,9 +4,10 @@
 // after the other: `pair` rank^1, `half` rank + n/2, `mirror` n - 1 - rank, `last` the last two
 // ranks with each other, `ring` rank + 1, `quiet` none. With `until` it goes on until there is a
 // file PATTERN.over in the working directory; PATTERN.begun is made there when it begins. An OpenMP
-// team of OMP_NUM_THREADS is started and its threads stay. --memory: touched once, by the
-// main thread, before the first message. Prints "sent RANK PEER BYTES" for each pattern and, where
-// a pattern begins and ends, "phase PATTERN begin|end SECONDS" of CLOCK_MONOTONIC.
+// team of OMP_NUM_THREADS is started and its threads stay. --memory: touched once, by each thread
+// of the team an equal part, before the first message. Prints "sent RANK PEER BYTES" for each
+// pattern and, where a pattern begins and ends, "phase PATTERN begin|end SECONDS" of
+// CLOCK_MONOTONIC.
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>
@@ -114,9 +115,15 @@ static void talk(const char *pattern, int bytes, long pause) {
   free(in);
 }
 
+static void touch(long memory) {
+  kept = malloc((size_t)memory);
+#pragma omp parallel for schedule(static)
+  for (long at = 0; at < memory; at += 4096) memset(kept + at, 1, 4096);
+}
+
 int main(int argc, char **argv) {
   int bytes = 1 << 18, provided;
-  long pause = 20000, memory = 0;
+  long pause = 20000;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
 #pragma omp parallel
   nap(1000);
@@ -126,9 +133,7 @@ int main(int argc, char **argv) {
     } else if (strcmp(argv[i], "--pause") == 0 && i + 1 < argc) {
       pause = atol(argv[++i]);
     } else if (strcmp(argv[i], "--memory") == 0 && i + 1 < argc) {
-      memory = atol(argv[++i]) << 20;
-      kept = malloc((size_t)memory);
-      memset(kept, 1, (size_t)memory);
+      touch(atol(argv[++i]) << 20);
     } else if (strchr(argv[i], ':')) {
       talk(argv[i], bytes, pause);
     }
