@@ -65,6 +65,9 @@ Status set_algorithm(Options& options, std::string_view value) {
 
 Status set_report(Options& options, std::string_view value) {
   if (Status good = check_file_pattern(value); !good) return good;
+  if (value == "-" || value == "/dev/stdout" || value == "/dev/stderr")
+    return Error(
+        fmt::format("'{}' is no file: who writes the report has no output of its own", value));
   options.report = value;
   return {};
 }

@@ -102,6 +102,8 @@ TEST_CASE("each wrong value is one short sentence that names the key") {
                          "report=",
                          "report=%q",
                          "report=a%",
+                         "report=-",
+                         "report=/dev/stdout",
                          "on-error=stop",
                          "algorithm=magic",
                          "verbose=1",
