@@ -145,7 +145,7 @@ Result<std::string> run_classify(AnalysisOptions& options) {
                 {"advice", result.advice},
                 {"rests_on", result.from_load ? "load" : "memory volumes"},
                 {"dynamics", result.dynamics_unknown ? "unknown" : "compared"},
-                {"one_mapping_fits", result.steady}};
+                {"published_class", to_string(result.published)}};
     out["notes"] = found->notes;
     out["metrics"] = metrics_json(*found);
     return out.dump(2) + "\n";
@@ -153,9 +153,11 @@ Result<std::string> run_classify(AnalysisOptions& options) {
   // What was not recorded may be what the class would turn on.
   std::string notes;
   for (const std::string& note : found->notes) notes += "note: " + note + "\n";
-  const char* sure = result.dynamics_unknown ? " (as far as one can tell)"
-                     : result.steady         ? " (by the published count; one mapping fits)"
-                                             : "";
+  const std::string sure =
+      result.dynamics_unknown ? " (as far as one can tell)"
+      : result.kind != result.published
+          ? fmt::format(" ({} by the published count alone)", to_string(result.published))
+          : "";
   return fmt::format("{}{}\n{}\n{}\n{}", to_string(result.kind), sure, result.reason, result.advice,
                      notes);
 }
@@ -225,9 +227,10 @@ void add_thresholds(CLI::App& command, Thresholds& thresholds) {
       ->check(finite(0, 1e300))
       ->group(kGroup);
   command
-      .add_option("--commdyn", thresholds.comm_dyn,
-                  "CommDyn above this is dynamic (default: 2: what gives the published classes "
-                  "to our short runs of NPB class A; a count, so give more for longer runs)")
+      .add_option(
+          "--commdyn", thresholds.comm_dyn,
+          "CommDyn above this may be dynamic, where a change of the pattern lasts (default: 2: "
+          "what gives the published classes to our short runs of NPB class A)")
       ->check(finite(0, 1e300))
       ->group(kGroup);
   command

@@ -53,30 +53,55 @@ FirstQuestion ask_load(const Metrics& m, const Thresholds& t) {
                              rate * 1e-6, talks ? "at least" : "below", t.load_rate * 1e-6)};
 }
 
-constexpr double kSteady = 0.95;  // of the bytes
+// Of the bytes: what fewer than these are sent in gains nothing by a mapping of its own.
+constexpr double kFew = 0.05;
 
 struct SecondQuestion {
-  bool changes, unknown, steady;
-  std::string reason;
+  MappingClass published = MappingClass::kStatic, kind = MappingClass::kStatic;
+  bool unknown = false;
+  std::string reason = {};
 };
 
-SecondQuestion ask_dynamics(const Metrics& m, const Thresholds& t) {
-  const bool unknown = m.compared < 2;
-  const bool changes = !unknown && static_cast<double>(m.comm_dyn) > t.comm_dyn;
-  std::string text = fmt::format(
+std::string count_text(const Metrics& m, const Thresholds& t, const SecondQuestion& answer) {
+  const std::string text = fmt::format(
       "; CommDyn is {}: the order of the ranks changed in {} of {} comparisons of intervals of "
       "{:.4g} s",
       m.comm_dyn, m.comm_dyn, m.compared, m.interval_s);
-  text += unknown ? ", too few to know whether the pattern changes: use shorter intervals (-i)"
-                  : fmt::format(", {} {:.4g}", changes ? "above" : "at most", t.comm_dyn);
-  const bool steady = changes && m.alike >= kSteady;
-  if (steady)
-    text += fmt::format(
-        "; but {:.3g} % of the bytes were sent in intervals with the pattern of the whole run: "
-        "ranks "
-        "that send about the same change places, and one mapping fits all",
-        100 * m.alike);
-  return {changes, unknown, steady, text};
+  if (answer.unknown)
+    return text + ", too few to know whether the pattern changes: use shorter intervals (-i)";
+  const bool dynamic = answer.published == MappingClass::kDynamic;
+  return text + fmt::format(", {} {:.4g}", dynamic ? "above" : "at most", t.comm_dyn);
+}
+
+// Why the class is what it is where the count alone says dynamic.
+std::string phases_text(const Metrics& m) {
+  const Likeness& l = m.likeness;
+  if (l.lasting > kFew)
+    return fmt::format(
+        ", and the pattern itself changes: {:.3g} % of the bytes were sent while the ranks talked "
+        "otherwise than over the whole run, and for long enough to move them",
+        100 * l.lasting);
+  if (l.alike > 1 - kFew)
+    return fmt::format(
+        ", which alone would be dynamic; but the same ranks talk all the time: {:.3g} % of the "
+        "bytes were sent with the pattern of the whole run, and only ranks that send about the "
+        "same change places, so one mapping fits all",
+        100 * l.alike);
+  return fmt::format(
+      ", which alone would be dynamic; but no other pattern lasts: {:.3g} % of the bytes were sent "
+      "with one unlike that of the whole run, and only {:.3g} % while the ranks had talked so "
+      "{:.4g} s before too, so it would be over before they had moved",
+      100 * (1 - l.alike), 100 * l.lasting, m.interval_s / 2);
+}
+
+SecondQuestion ask_dynamics(const Metrics& m, const Thresholds& t) {
+  SecondQuestion answer;
+  answer.unknown = m.compared < 2;
+  const bool counted = !answer.unknown && static_cast<double>(m.comm_dyn) > t.comm_dyn;
+  if (counted) answer.published = MappingClass::kDynamic;
+  if (counted && m.likeness.lasting > kFew) answer.kind = MappingClass::kDynamic;
+  answer.reason = count_text(m, t, answer) + (counted ? phases_text(m) : "");
+  return answer;
 }
 
 }  // namespace
@@ -90,14 +115,14 @@ Classification classify(const Metrics& metrics, const Thresholds& thresholds) {
   found.advice = "mapping by communication will not matter; any binding will do";
   if (!first.can_benefit) return found;
   const SecondQuestion second = ask_dynamics(metrics, thresholds);
-  found.kind = second.changes ? MappingClass::kDynamic : MappingClass::kStatic;
+  found.kind = second.kind;
+  found.published = second.published;
   found.dynamics_unknown = second.unknown;
   found.reason += second.reason;
-  found.steady = second.steady;
-  const bool online = second.changes && !second.steady;
-  found.advice = online ? "run with --ondeloc=online"
-                        : "make a rankfile with `ondeloc profile map` and run with "
-                          "--ondeloc=static:FILE";
+  found.advice = found.kind == MappingClass::kDynamic
+                     ? "run with --ondeloc=online"
+                     : "make a rankfile with `ondeloc profile map` and run with "
+                       "--ondeloc=static:FILE";
   return found;
 }
 

@@ -56,14 +56,22 @@ std::vector<double> PatternSketches::whole() const {
   return sum;
 }
 
-double PatternSketches::share_alike(double least) const {
+Likeness PatternSketches::likeness(double least) const {
   const double all = std::accumulate(bytes_.begin(), bytes_.end(), 0.0);
-  if (all <= 0) return 1;
+  if (all <= 0) return {};
   const std::vector<double> run = whole();
-  double alike = 0;
-  for (std::size_t i = 0; i < bytes_.size(); ++i)
-    if (bytes_[i] > 0 && cosine(row(i), run) >= least) alike += bytes_[i];
-  return alike / all;
+  double alike = 0, lasting = 0;
+  std::span<const double> before;  // the last one with traffic
+  for (std::size_t i = 0; i < bytes_.size(); ++i) {
+    if (bytes_[i] <= 0) continue;
+    const std::span<const double> now = row(i);
+    if (cosine(now, run) >= least)
+      alike += bytes_[i];
+    else if (!before.empty() && cosine(now, before) >= least)
+      lasting += bytes_[i];
+    before = now;
+  }
+  return {alike / all, lasting / all};
 }
 
 }  // namespace ondeloc

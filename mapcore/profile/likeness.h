@@ -2,7 +2,9 @@
 // How far a run's intervals have the pattern of the whole run: who talks to whom, and how much of
 // the bytes. One mapping fits a run as far as they do, whatever the order of its ranks does from
 // interval to interval (equation 2.8 of metrics.h sees nothing else, and ranks that send about the
-// same change places all the time).
+// same change places all the time). And how far the others last: what has no like before it is over
+// when an online mapping has seen it, and follows nobody (mapcore/map/decide.h waits for the second
+// look too). Neither is published.
 //
 // The matrix of each interval is kept as a count sketch (M. Charikar, K. Chen, M. Farach-Colton,
 // "Finding frequent items in data streams", ICALP 2002): every pair adds its bytes, with a sign of
@@ -19,15 +21,20 @@
 
 namespace ondeloc {
 
+// Shares of all bytes, by the intervals that they were sent in.
+struct Likeness {
+  double alike = 1;    // has the pattern of the whole run
+  double lasting = 0;  // has not, but that of the last interval with traffic before it
+};
+
 class PatternSketches {
  public:
   PatternSketches() = default;
   explicit PatternSketches(std::size_t intervals);
   // A message; both directions of a pair are one. REQUIRES: interval below their number.
   void add(std::size_t interval, std::uint32_t src, std::uint32_t dst, std::uint64_t bytes);
-  // The share of all bytes that was sent in intervals whose cosine with the whole run is at least
-  // `cosine`; 1 without traffic.
-  double share_alike(double cosine) const;
+  // Two patterns are one where their cosine is at least `least`. Without traffic all is alike.
+  Likeness likeness(double least) const;
 
  private:
   std::span<const double> row(std::size_t at) const;

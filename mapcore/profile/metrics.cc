@@ -79,15 +79,17 @@ Result<RankLoads> rank_loads(ProfileReader& profile, const TimeWindow& window,
                              intervals, ranks));
   }
   RankLoads loads{profile.ranks(), std::vector<std::uint64_t>(intervals * ranks),
-                  PatternSketches(intervals)};
+                  PatternSketches(2 * intervals)};
   profile.for_each(
       span,
       [&](std::span<const ProfileEvent> events) {
         for (const ProfileEvent& event : events) {
           if (event.src == event.dst) continue;
-          const std::uint64_t interval = (event.time_ns - span.from_ns) / interval_ns;
-          const std::uint64_t row = interval * ranks;
-          loads.patterns.add(interval, event.src, event.dst, event.bytes);
+          const std::uint64_t since = event.time_ns - span.from_ns;
+          const std::uint64_t interval = since / interval_ns, row = interval * ranks;
+          const bool second_half = since % interval_ns >= interval_ns - interval_ns / 2;
+          loads.patterns.add(2 * interval + (second_half ? 1 : 0), event.src, event.dst,
+                             event.bytes);
           loads.bytes[row + event.src] += event.bytes;
           loads.bytes[row + event.dst] += event.bytes;
         }
@@ -134,7 +136,7 @@ Result<Metrics> compute_metrics(ProfileReader& profile, const Clusters& clusters
   const Dynamic dynamic = communication_dynamic(*loads);
   metrics.comm_dyn = dynamic.changes;
   metrics.compared = dynamic.compared;
-  metrics.alike = loads->patterns.share_alike(kAlike);
+  metrics.likeness = loads->patterns.likeness(kAlike);
   const bool whole = span.from_ns == profile.span().from_ns && span.to_ns == profile.span().to_ns;
   const MemorySums memory = !options.memory.empty() ? add_up(options.memory, metrics.tasks)
                             : whole                 ? add_up(profile.memory(), metrics.tasks)

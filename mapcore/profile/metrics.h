@@ -40,21 +40,23 @@ struct Metrics {
   double comm_loc = 0;
   std::uint64_t comm_dyn = 0;
   std::uint64_t compared = 0;   // pairs of intervals that CommDyn compared
-  double alike = 1;             // share of the bytes, sent in intervals like the whole run
+  Likeness likeness = {};       // of half intervals
   std::uint64_t intervals = 0;  // silent ones included
   double interval_s = 0;
   double seconds = 0;  // from the first to the last message
   int tasks = 0;       // T
 };
 
-// The least cosine of an interval with the whole run that is called alike: as the mapper tells
-// phases apart (mapcore/map/decide.h).
+// The least cosine of two patterns that are called alike: as the mapper tells phases apart
+// (mapcore/map/decide.h).
 inline constexpr double kAlike = 0.9;
 
 // Per interval, per rank: bytes sent and received. Row-major intervals x ranks.
 struct RankLoads {
   int ranks = 0;
   std::vector<std::uint64_t> bytes;
+  // Of half intervals: a phase that lasts for an interval shows twice. With intervals of a second
+  // that is how often the mapper looks.
   PatternSketches patterns = {};
   std::size_t intervals() const {
     return ranks == 0 ? 0 : bytes.size() / static_cast<std::size_t>(ranks);

@@ -145,7 +145,8 @@ TEST_CASE("metrics order the applications as published") {
     CHECK(of["ep"].lcomm < 2 * total);
   }
   CHECK(classify(of["ep"]).kind == MappingClass::kNonMapping);
-  CHECK(classify(of["ft"]).kind == MappingClass::kDynamic);
+  CHECK(classify(of["ft"]).published == MappingClass::kDynamic);
+  CHECK(classify(of["ft"]).kind == MappingClass::kStatic);  // the same all-to-all all the time
   CHECK(classify(of["is"]).kind == MappingClass::kStatic);
   CHECK(classify(of["mg"]).kind == MappingClass::kStatic);
   // One second holds all of IS: nothing was compared, and that is said.
@@ -191,7 +192,7 @@ TEST_CASE("memory volumes give CommR and DramR, and the decision tree its first 
   CHECK(!classify(m).from_load);
   Thresholds high;
   high.comm_r = 1;
-  CHECK(classify(m, high).kind == MappingClass::kDynamic);  // DramR alone is reason enough
+  CHECK(classify(m, high).kind != MappingClass::kNonMapping);  // DramR alone is reason enough
   high.dram_r = 1;
   CHECK(classify(m, high).kind == MappingClass::kNonMapping);
   options.memory.pop_back();  // one rank unknown: nothing is claimed
@@ -210,7 +211,6 @@ TEST_CASE("a steady program is static, one that changes partners is dynamic") {
   const Metrics m = measure(*reader).metrics;
   CHECK(m.comm_dyn == 7);
   CHECK(classify(m).kind == MappingClass::kDynamic);
-  CHECK(!classify(m).steady);
   CHECK(classify(m).advice.find("online") != std::string::npos);
   for (ProfileEvent& e : events) {
     e.src &= 1U;
@@ -240,9 +240,25 @@ TEST_CASE("ranks that send about the same change places, and one mapping fits al
     auto reader = ProfileReader::open(write_profile(dir, 16, events));
     const Classification found = classify(measure(*reader).metrics);
     CAPTURE(partners_change, found.reason);
-    CHECK(found.kind == MappingClass::kDynamic);  // by the published count
-    CHECK(found.steady == !partners_change);
+    CHECK(found.published == MappingClass::kDynamic);
+    CHECK(found.kind == (partners_change ? MappingClass::kDynamic : MappingClass::kStatic));
     CHECK((found.advice.find("static") != std::string::npos) == !partners_change);
+    CHECK((found.reason.find("one mapping fits") != std::string::npos) == !partners_change);
+  }
+}
+
+TEST_CASE("shorter intervals cut a program's iteration to pieces, and make no phases of them") {
+  const TempDir dir;
+  for (const char* app : {"ft", "is", "mg"}) {
+    ProfileReader reader = open_npb(dir, app);
+    for (const std::uint64_t ms : {50, 100, 200}) {
+      MetricOptions options;
+      options.interval_ns = ms * 1'000'000;
+      const Classification found = classify(measure(reader, options).metrics);
+      CAPTURE(app, ms, found.reason);
+      CHECK(found.published == MappingClass::kDynamic);
+      CHECK(found.kind == MappingClass::kStatic);
+    }
   }
 }
 
