@@ -32,13 +32,17 @@ void add_profile_window(CLI::App& command, ProfileOptions& options) {
 
 void add_cluster_options(CLI::App& command, ClusterOptions& options) {
   command
-      .add_option("--bins", options.bins,
-                  "equal time bins that the run is cut into; messages in one bin count as "
-                  "simultaneous; more bins find more and shorter clusters (default: 100)")
+      .add_option(
+          "--bins", options.bins,
+          "equal time bins that the run is cut into; messages in one bin count as "
+          "simultaneous; more bins find more and shorter clusters (default: 100, and up to 1600 "
+          "where these tell no bursts apart)")
       ->check(CLI::Range(1, 65536));
   command
-      .add_option("--max-clusters", options.max_clusters,
-                  "largest number of clusters that is tried (default: 50)")
+      .add_option(
+          "--max-clusters", options.max_clusters,
+          "largest number of clusters that is tried (default: 50, and half of the bins where "
+          "the default takes more than 100)")
       ->check(CLI::Range(1, 1000));
   command
       .add_option("-k,--clusters", options.clusters,
@@ -48,30 +52,27 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
 
 namespace {
 
-// The number was ours to find, and may be another: all that is looked for, or bursts that the bins
-// do not tell apart.
-bool is_doubtful(const ClusterOptions& wanted, const Clusters& found) {
-  const auto& messages = found.bins.messages();
-  const auto silent = std::count(messages.begin(), messages.end(), 0U);
-  const bool one =
-      found.clusters.size() == 1 && 10 * static_cast<std::size_t>(silent) > found.bins.count();
-  return one || found.clusters.size() >= wanted.max_clusters;
+// The number was ours to find, and may be another: none told apart, or all that is looked for.
+bool is_doubtful(const Clusters& found) {
+  return found.clusters.size() == 1 || found.clusters.size() >= found.most;
 }
 
-void say_doubtful(const ClusterOptions& wanted, const Clusters& found) {
-  if (!is_doubtful(wanted, found)) return;
+void say_doubtful(const Clusters& found) {
+  if (!is_doubtful(found)) return;
   fmt::print(stderr,
-             "ondeloc: found with {} time bins of {:.3g} s, {} clusters at most: more may come out "
-             "with --bins {} --max-clusters {}\n",
-             found.bins.count(), found.bins.width_ns() * 1e-9, wanted.max_clusters,
-             std::min<std::size_t>(10 * found.bins.count(), 65536),
-             std::min<std::size_t>(10 * wanted.max_clusters, 1000));
+             "ondeloc: {} in {} time bins of {:.3g} s, of at most {}: if the program sends in more "
+             "bursts, try --bins {} --max-clusters {}, or a part of the run with --window\n",
+             found.clusters.size() == 1 ? "one cluster"
+                                        : fmt::format("{} clusters", found.clusters.size()),
+             found.bins.count(), found.bins.width_ns() * 1e-9, found.most,
+             std::min<std::size_t>(10 * found.finest, 65536),
+             std::min<std::size_t>(std::max(10 * found.most, found.finest), 1000));
 }
 
 }  // namespace
 
 void say_fewer(const ClusterOptions& wanted, const Clusters& found) {
-  if (wanted.clusters == 0) return say_doubtful(wanted, found);
+  if (wanted.clusters == 0) return say_doubtful(found);
   if (found.clusters.size() >= wanted.clusters) return;
   fmt::print(stderr,
              "ondeloc: {} clusters instead of {}: only so many of the {} time bins hold messages, "

@@ -137,13 +137,21 @@ std::size_t best_of(std::span<const KMeans> all, std::span<const WeightedPoint> 
   return best;
 }
 
+// All bins, but never more than there are messages.
+std::size_t samples_of(std::span<const WeightedPoint> points, std::size_t bins) {
+  double messages = 0;
+  for (const WeightedPoint& p : points) messages += p.weight;
+  const double most = std::min(messages, static_cast<double>(bins));
+  return std::max(points.size(), static_cast<std::size_t>(most));
+}
+
 }  // namespace
 
 KMeans choose_clusters(std::span<const WeightedPoint> points, std::size_t max_k, double resolution,
                        std::size_t bins) {
   std::vector<KMeans> all = kmeans_all(points, max_k);
   std::size_t best = best_of(all, points, resolution, points.size());
-  if (best == 0) best = best_of(all, points, resolution, std::max(bins, points.size()));
+  if (best == 0) best = best_of(all, points, resolution, samples_of(points, bins));
   return std::move(all[best]);
 }
 

@@ -17,7 +17,8 @@
 // Not published: where that finds one cluster, it is asked once more with all bins as the sample,
 // the empty ones too, which say as well where nothing was sent. Of bursts that fill hardly more
 // than a bin each there are about as many points as clusters, and the criterion then prefers one
-// cluster whatever lies between them (twenty bursts of 4 ms in 6 s).
+// cluster whatever lies between them (twenty bursts of 4 ms in 6 s). The sample is never larger
+// than the number of messages, though: few messages in many bins are no burst each.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <random>
 
 #include "tests/unit/profile/csv_rows.h"
 #include "tests/unit/profile/profile_fixture.h"
@@ -137,5 +138,100 @@ TEST_CASE("clusters of NPB are those of the direct formulas") {
       CHECK(cluster.matrix.entries.size() == pairs.size());
       for (const MatrixEntry& e : cluster.matrix.entries) CHECK(pairs[{e.src, e.dst}] == e.bytes);
     }
+  }
+}
+
+namespace {
+
+// `count` bursts of 4 ms, 0.3 s apart, of `messages` each among 16 ranks.
+std::vector<ProfileEvent> bursts(std::size_t count, std::size_t messages) {
+  std::mt19937_64 random(5);
+  std::vector<ProfileEvent> events;
+  for (std::size_t b = 0; b < count; ++b)
+    for (std::size_t m = 0; m < messages; ++m) {
+      const auto rank = static_cast<std::uint32_t>(random() % 16);
+      events.push_back({b * 300'000'000 + random() % 4'000'000, rank, (rank + 1) % 16, 1000});
+    }
+  std::sort(events.begin(), events.end(),
+            [](const ProfileEvent& a, const ProfileEvent& b) { return a.time_ns < b.time_ns; });
+  return events;
+}
+
+Clusters clusters_of(const std::vector<ProfileEvent>& events, const ClusterOptions& options = {}) {
+  const TempDir dir;
+  auto reader = ProfileReader::open(write_profile(dir, 16, events, 10'000));
+  REQUIRE(reader.ok());
+  return *find_clusters(*reader, options);
+}
+
+}  // namespace
+
+TEST_CASE("each burst of an iterative run is a cluster, with more bins where 100 are too few") {
+  for (const std::size_t count : {2U, 20U, 40U, 60U, 100U, 200U}) {
+    const Clusters found = clusters_of(bursts(count, 200));
+    CAPTURE(count, found.bins.count());
+    CHECK(found.clusters.size() == count);
+    CHECK(std::all_of(found.clusters.begin(), found.clusters.end(),
+                      [](const Cluster& c) { return c.messages == 200; }));
+    CHECK((found.bins.count() == 100) == (count <= 20));
+  }
+}
+
+TEST_CASE(
+    "what sends all the time is one cluster, in 100 bins: a burst of its own, and few messages") {
+  std::vector<ProfileEvent> steady;
+  for (std::uint64_t t = 0; t < 20'000; ++t)
+    steady.push_back({t * 1'000'000, static_cast<std::uint32_t>(t % 16),
+                      static_cast<std::uint32_t>((t + 1) % 16), 1000});
+  std::vector<ProfileEvent> sparse;
+  std::mt19937_64 random(3);
+  for (std::size_t i = 0; i < 300; ++i) sparse.push_back({random() % 30'000'000'000, 0, 1, 8});
+  std::sort(sparse.begin(), sparse.end(),
+            [](const ProfileEvent& a, const ProfileEvent& b) { return a.time_ns < b.time_ns; });
+  for (const auto& events : {steady, bursts(1, 200), bursts(1, 20), sparse}) {
+    const Clusters found = clusters_of(events);
+    CHECK(found.clusters.size() == 1);
+    CHECK(found.bins.count() == 100);
+    CHECK(found.finest == 1600);
+  }
+}
+
+TEST_CASE("bins and clusters that are asked for are taken") {
+  const std::vector<ProfileEvent> events = bursts(60, 200);
+  ClusterOptions options;
+  options.bins = 100;
+  CHECK(clusters_of(events, options).clusters.size() == 1);
+  CHECK(clusters_of(events, options).finest == 100);
+  options.bins = 1000;
+  CHECK(clusters_of(events, options).clusters.size() <= 50);
+  options.max_clusters = 100;
+  CHECK(clusters_of(events, options).clusters.size() == 60);
+  options = {};
+  options.max_clusters = 50;
+  CHECK(clusters_of(events, options).clusters.size() <= 50);
+  options = {};
+  options.clusters = 7;
+  CHECK(clusters_of(events, options).clusters.size() == 7);
+  CHECK(clusters_of(events, options).bins.count() == 100);
+}
+
+TEST_CASE("bins that are merged are those of as many from the start") {
+  const std::vector<ProfileEvent> events = bursts(7, 300);
+  const TimeWindow span{events.front().time_ns, events.back().time_ns + 1};
+  TimeBins fine(span, 1600), coarse(span, 100);
+  for (const ProfileEvent& event : events) {
+    fine.add(event);
+    coarse.add(event);
+  }
+  const TimeBins merged = fine.merged(16);
+  CHECK(merged.messages() == coarse.messages());
+  CHECK(merged.bytes() == coarse.bytes());
+  CHECK(merged.silent() == coarse.silent());
+  std::vector<std::size_t> at, there;
+  const auto points = merged.points(at), wanted = coarse.points(there);
+  CHECK(at == there);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    CHECK(points[i].sum == Approx(wanted[i].sum));
+    CHECK(points[i].square == Approx(wanted[i].square));
   }
 }

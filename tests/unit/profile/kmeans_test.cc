@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/profile/kmeans.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -159,6 +160,14 @@ TEST_CASE("bursts of hardly more than a bin each are told apart, a steady stream
     CAPTURE(bursts);
     CHECK(choose_clusters(points, 50, 1, 100).k() == bursts);
   }
+  std::vector<WeightedPoint> few;  // a message each
+  for (std::size_t i = 0; i < 60; ++i) {
+    const double at = static_cast<double>(i * i * 7 % 1597) + 0.5;
+    few.push_back({1, at, at * at});
+  }
+  std::sort(few.begin(), few.end(),
+            [](const WeightedPoint& a, const WeightedPoint& b) { return a.sum < b.sum; });
+  CHECK(choose_clusters(few, 50, 1, 1600).k() == 1);
   std::vector<WeightedPoint> steady;
   for (int bin = 0; bin < 100; ++bin) {
     const double at = bin + 0.5;
