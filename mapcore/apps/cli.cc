@@ -337,21 +337,6 @@ Status check_files(const Inputs& inputs, const MachineOptions& machine, const st
   return machine.topology == "host" ? Status() : check_output(machine.topology, output);
 }
 
-std::string seconds_text(double seconds) {
-  if (seconds == 0) return "0 s";
-  if (seconds < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
-  return fmt::format("{:.4g} s", seconds);
-}
-
-std::string bytes_text(double bytes) {
-  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1000;
-  return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
-}
-
 std::string share_text(const std::optional<double>& share) {
   return share ? fmt::format("{:.4f}", *share) : "-";
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "mapcore/base/quantity.h"
 #include "mapcore/map/algorithm.h"
 #include "mapcore/map/mapping_io.h"
 #include "mapcore/map/slots.h"
@@ -124,9 +125,6 @@ using Inputs = std::initializer_list<std::string>;
 Status check_files(const Inputs& inputs, const MachineOptions& machine, const std::string& output);
 Status check_output(const std::string& input, const std::string& output);
 
-// "1.23 ms", "12.3 KB": three digits and a unit, for tables.
-std::string seconds_text(double seconds);
-std::string bytes_text(double bytes);
 std::string share_text(const std::optional<double>& share);  // "-" where there is no traffic
 
 }  // namespace ondeloc::cli

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "mapcore/base/quantity.h"
 #include "mapcore/picture/canvas.h"
 
 namespace ondeloc {
@@ -141,7 +142,7 @@ void draw_legend(Canvas& canvas, const Box& plot, const Scale& scale) {
   for (int i = 0; i <= 4; ++i) {
     const double y = bar.y + bar.height * (1 - i / 4.0);
     canvas.line(bar.x + bar.width, y, bar.x + bar.width + 5, y, kInk);
-    canvas.text(bar.x + bar.width + 9, y + 4.5, human_bytes(scale.value(i / 4.0)), 13);
+    canvas.text(bar.x + bar.width + 9, y + 4.5, bytes_text(scale.value(i / 4.0)), 13);
   }
   const double below = bar.y + bar.height + 24;
   canvas.frame({bar.x, below, bar.width, 14}, kInk);
@@ -176,14 +177,6 @@ void draw_nodes(Canvas& canvas, const Box& plot, const Grid& grid, const std::ve
 
 }  // namespace
 
-std::string human_bytes(double bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  std::size_t unit = 0;
-  for (; bytes >= 999.5 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-  const int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", bytes, decimals, kUnits[unit]);
-}
-
 Status draw_heat_map(const CommMatrix& matrix, const HeatMapStyle& style, const std::string& path) {
   if (matrix.ranks <= 0) return Error("there is no rank to draw");
   const Grid grid = make_grid(matrix, style.node_of_rank);
@@ -202,7 +195,7 @@ Status draw_heat_map(const CommMatrix& matrix, const HeatMapStyle& style, const 
       grid.cells < grid.ranks ? fmt::format(", {:.1f} ranks per cell", grid.per_cell()) : "";
   canvas->text(kLeft, 48,
                fmt::format("{} ranks, {} between different ranks, {} scale{}", grid.ranks,
-                           human_bytes(matrix.total_bytes()),
+                           bytes_text(matrix.total_bytes()),
                            scale.logarithmic ? "logarithmic" : "linear", shared),
                13);
   return canvas->finish();

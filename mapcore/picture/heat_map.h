@@ -29,7 +29,4 @@ inline constexpr int kMostCells = 2048;
 // `path` ends in .svg or .png. REQUIRES: node_of_rank is empty or has matrix.ranks entries.
 Status draw_heat_map(const CommMatrix& matrix, const HeatMapStyle& style, const std::string& path);
 
-// "512 B", "1.5 KiB", "3 MiB": three digits at most.
-std::string human_bytes(double bytes);
-
 }  // namespace ondeloc

@@ -7,8 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "mapcore/base/quantity.h"
 #include "mapcore/picture/canvas.h"
-#include "mapcore/picture/heat_map.h"
 
 namespace ondeloc {
 namespace {
@@ -100,7 +100,7 @@ void draw_list(Canvas& canvas, double y, const Clusters& clusters) {
                 fmt::format("{}: {:.4g} to {:.4g} s, {} messages, {}, {} ranks", c + 1,
                             static_cast<double>(cluster.time.from_ns - zero) * 1e-9,
                             static_cast<double>(cluster.time.to_ns - zero) * 1e-9, cluster.messages,
-                            human_bytes(cluster.bytes), cluster.tasks),
+                            bytes_text(cluster.bytes), cluster.tasks),
                 13);
   }
   const std::size_t lines = (shown + 1) / 2;
