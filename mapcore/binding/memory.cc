@@ -2,30 +2,15 @@
 #include "mapcore/binding/memory.h"
 
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
-#include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
-#include "mapcore/binding/pages.h"
 #include "mapcore/binding/proc.h"
 
 namespace ondeloc {
 namespace {
-
-constexpr int kMaxNodes = 1024;
-constexpr std::size_t kMostText = std::size_t{1} << 26;  // 65530 mappings are usual at most
-constexpr auto kBitsPerWord = static_cast<int>(8 * sizeof(unsigned long));
-using NodeMask = std::array<unsigned long, kMaxNodes / kBitsPerWord>;
-
-NodeMask only(int node) {
-  NodeMask mask{};
-  mask[static_cast<std::size_t>(node / kBitsPerWord)] = 1UL << (node % kBitsPerWord);
-  return mask;
-}
 
 // "Node 0 MemFree:         9168080 kB"
 std::optional<std::uint64_t> bytes_after(std::string_view meminfo, std::string_view name) {
@@ -37,37 +22,7 @@ std::optional<std::uint64_t> bytes_after(std::string_view meminfo, std::string_v
   return *kib * 1024;
 }
 
-void leave_sparse(std::vector<PageRange>& ranges) {
-  std::erase_if(ranges, [](const PageRange& range) { return is_sparse({range}); });
-}
-
-Result<MovedPages> move_those(pid_t pid, const PagesOnNode& there, int from, int to) {
-  const auto left = move_ranges(pid, there.ranges, from, to);
-  if (!left) return left.error();
-  return MovedPages{*left, there.interleaved};
-}
-
-Result<MovedPages> migrate_all(pid_t pid, int from, int to) {
-  const NodeMask source = only(from), target = only(to);
-  const long left = syscall(SYS_migrate_pages, pid, static_cast<unsigned long>(kMaxNodes),
-                            source.data(), target.data());
-  if (left < 0) return Error::from_errno("migrate_pages");
-  return MovedPages{left};
-}
-
 }  // namespace
-
-Result<MovedPages> move_pages_between(pid_t pid, int from, int to) {
-  if (from < 0 || to < 0 || from >= kMaxNodes || to >= kMaxNodes) return Error("no such NUMA node");
-  const auto numa_maps = read_file(fmt::format("/proc/{}/numa_maps", pid), kMostText);
-  const auto maps = read_file(fmt::format("/proc/{}/maps", pid), kMostText);
-  if (numa_maps && maps) {
-    PagesOnNode there = pages_on_node(*numa_maps, *maps, from);
-    if (there.interleaved) leave_sparse(there.ranges);
-    if (there.interleaved || !is_sparse(there.ranges)) return move_those(pid, there, from, to);
-  }
-  return migrate_all(pid, from, to);
-}
 
 std::string about_pages_left(long pages, std::uint64_t bytes) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));

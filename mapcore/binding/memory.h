@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of a rank that changed its NUMA node: memory=follow|stay|auto.
+// What memory=follow|auto has to know of nodes, and what it has to say.
 // Thread safety: no state.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "mapcore/base/result.h"
-
 namespace ondeloc {
-
-struct MovedPages {
-  long left = 0;             // could not be moved
-  bool interleaved = false;  // some stayed because a policy interleaves them: see pages.h
-};
-
-// Moves the pages that `pid` has on node `from` (kernel's number) to node `to`, a piece at a time,
-// so that a signal can end it: see pages.h. Where the kernel does not tell where pages are, or a
-// process has reserved far more than it uses, in one piece: migrate_pages(2), which knows nothing
-// of policies; where one interleaves, what is used sparsely stays. Blocks for as long as the
-// copying takes.
-Result<MovedPages> move_pages_between(pid_t pid, int from, int to);
 
 // What to say of the pages that could not be moved, of a process that has `bytes` of its own; empty
 // where that is less than a tenth. Pages that a network adapter or a GPU has pinned stay.
@@ -36,6 +20,10 @@ std::string about_pages_left(long pages, std::uint64_t bytes);
 std::optional<std::uint64_t> room_on_node(int node);
 // The same from the text of that node's meminfo.
 std::optional<std::uint64_t> room_in_meminfo(std::string_view meminfo);
+
+// Of that room pages are not moved into the last: the kernel keeps some of it for itself, and ranks
+// have to go on.
+inline constexpr std::uint64_t kSpareRoom = std::uint64_t{32} << 20;
 
 // kernel.numa_balancing; false where the kernel has no such setting.
 bool numa_balancing_on();

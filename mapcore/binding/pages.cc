@@ -2,9 +2,6 @@
 #include "mapcore/binding/pages.h"
 
 #include <fmt/format.h>
-#include <linux/mempolicy.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -13,7 +10,6 @@
 #include <unordered_map>
 
 #include "mapcore/base/text.h"
-#include "mapcore/binding/memory.h"
 
 namespace ondeloc {
 namespace {
@@ -61,105 +57,6 @@ bool is_interleaved(std::string_view line) {
   return policy.starts_with(" interleave") || policy.starts_with(" weighted interleave");
 }
 
-// The pages of one call: 16 MiB of small ones are copied in some milliseconds where there is room,
-// and many times as slow where the kernel has to make it page by page.
-constexpr std::size_t kPiece = 4096;
-// What the kernel keeps together where it can. It moves it as one.
-constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21;
-constexpr int kMostFruitless = 2;
-
-class Mover {
- public:
-  Mover(pid_t pid, int from, int to) : pid_(pid), from_(from), nodes_(kPiece, to) {
-    pages_.reserve(kPiece);
-  }
-
-  Status add(const PageRange& range) {
-    const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    for (std::uint64_t at = range.begin; at < range.end; at += page) {
-      pages_.push_back(static_cast<std::uintptr_t>(at));
-      if (pages_.size() < kPiece) continue;
-      if (Status moved = move(); !moved) return moved;
-    }
-    return {};
-  }
-
-  // What was added since the last time. A call ends at the first huge page that cannot be moved
-  // (pinned, or in use at that moment): the next one goes on behind it.
-  Status move() {
-    if (Status looked = keep_those_on_node(); !looked) return looked;
-    for (int fruitless = 0; fits() && fruitless < kMostFruitless;) {
-      const std::size_t before = pages_.size();
-      const auto failed = call(nodes_.data(), MPOL_MF_MOVE);
-      if (!failed) return failed.error();
-      if (Status looked = keep_those_on_node(); !looked) return looked;
-      if (*failed == 0) break;
-      fruitless = pages_.size() < before ? 0 : fruitless + 1;
-      leave_first();
-    }
-    leave(pages_.size());
-    return {};
-  }
-
-  long left() const { return left_; }
-
- private:
-  // Somebody else may have filled the node since this began: each call would look for room in vain.
-  bool fits() const {
-    if (pages_.empty()) return false;
-    const auto room = room_on_node(nodes_.front());
-    return !room || *room >= pages_.size() * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  }
-
-  // Without nodes: where the pages are. Of pages that are not there the kernel says so in status_.
-  // Returns how many pages it failed to move or did not come to.
-  Result<long> call(const int* nodes, int flags) {
-    status_.assign(pages_.size(), -1);
-    const long failed =
-        syscall(SYS_move_pages, pid_, pages_.size(), pages_.data(), nodes, status_.data(), flags);
-    if (failed >= 0) return failed;
-    if (errno == ENOENT || errno == EBUSY) return 0L;  // older kernels: none could be moved
-    if (errno == EINVAL) errno = ESRCH;                // it has ended and nobody has waited for it
-    return Error::from_errno("move_pages");
-  }
-
-  void leave(std::size_t count) {
-    left_ += static_cast<long>(count);
-    pages_.erase(pages_.begin(), pages_.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-
-  void leave_first() {
-    std::size_t count = 0;
-    while (count < pages_.size() && pages_[count] / kHugePage == pages_.front() / kHugePage)
-      ++count;
-    leave(count);
-  }
-
-  Status keep_those_on_node() {
-    if (const auto looked = call(nullptr, 0); !looked) return looked.error();
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < pages_.size(); ++i) {
-      if (status_[i] == from_) pages_[kept++] = pages_[i];
-    }
-    pages_.resize(kept);
-    return {};
-  }
-
-  pid_t pid_;
-  int from_;
-  std::vector<int> nodes_, status_;
-  std::vector<std::uintptr_t> pages_;  // the kernel's void**: addresses over there
-  long left_ = 0;
-};
-
-Status move_all(Mover& mover, const std::vector<PageRange>& ranges, bool own) {
-  for (const PageRange& range : ranges) {
-    if (range.own != own) continue;
-    if (Status added = mover.add(range); !added) return added;
-  }
-  return mover.move();
-}
-
 }  // namespace
 
 // "7f2c5c000000 default anon=33 dirty=33 N0=20 N1=13 kernelpagesize_kB=4"; blanks in names of files
@@ -195,15 +92,6 @@ bool is_sparse(const std::vector<PageRange>& ranges) {
     used += range.on_node;
   }
   return reserved > kMuch && reserved / kTimes > used;
-}
-
-Result<long> move_ranges(pid_t pid, const std::vector<PageRange>& ranges, int from, int to) {
-  if (from == to) return 0L;
-  Mover mover(pid, from, to);
-  if (Status own = move_all(mover, ranges, true); !own) return std::move(own).error();
-  const long left = mover.left();
-  if (Status others = move_all(mover, ranges, false); !others) return std::move(others).error();
-  return left;
 }
 
 }  // namespace ondeloc

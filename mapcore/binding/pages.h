@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of a process on one NUMA node, moved to another a piece at a time. migrate_pages(2) copies
-// all of them in one call, which no signal ends: with a rank of 100 GB a cancelled step would wait
-// for it longer than Slurm does (UnkillableStepTimeout) before it drains the node.
-// Thread safety: no state.
+// Where the pages of a process are, of those on one NUMA node: what the kernel tells of its
+// mappings. Thread safety: no state.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
-
-#include "mapcore/base/result.h"
 
 namespace ondeloc {
 
@@ -36,9 +30,5 @@ PagesOnNode pages_on_node(std::string_view numa_maps, std::string_view maps, int
 // True when looking at each page of the ranges costs more than it is worth: memory that a process
 // reserved and does not use.
 bool is_sparse(const std::vector<PageRange>& ranges);
-
-// move_pages(2) for those pages in the ranges that are on node `from`. Returns how many pages that
-// only the process has stayed there.
-Result<long> move_ranges(pid_t pid, const std::vector<PageRange>& ranges, int from, int to);
 
 }  // namespace ondeloc

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "mapcore/binding/affinity.h"
@@ -227,33 +226,12 @@ Mapping Placement::without_fixed(Mapping wanted, const Ranks& ranks) const {
   return wanted;
 }
 
-void Placement::move_memory(const RankState& state, const NodePair& nodes) {
-  const auto [from, to] = nodes;
-  const auto bytes = read_private_bytes(state.process), room = room_on_node(to);
-  if (bytes && room && *room < *bytes) {
-    notes_.insert(fmt::format("rank {}: its pages stayed on NUMA node {}: node {} has no room",
-                              state.world.value, from, to));
-    return;
-  }
-  const auto left = move_pages_between(state.process, from, to);
-  if (!left && left.error().code() == ESRCH) return;  // it has ended meanwhile
-  if (left && left->interleaved)
-    notes_.insert(fmt::format("rank {}: interleaved pages stay where they are", state.world.value));
-  const std::string why =
-      left ? about_pages_left(left->left, bytes.value_or(0)) : left.error().message();
-  if (!why.empty()) {
-    notes_.insert(
-        fmt::format("rank {}: its pages stayed on NUMA node {}: {}", state.world.value, from, why));
-  }
+void Placement::follow_with_pages(const Ranks& ranks) {
+  if (!page_moves_.empty()) page_moves_.run(ranks, notes_);
 }
 
-void Placement::move_memory(Ranks& ranks, const ApplyResult& result) {
-  if (!memory_follows_) return;
-  for (const auto& [rank, nodes] : result.page_moves) move_memory(ranks.at(rank), nodes);
-}
-
-Placement::Home Placement::home_of(std::size_t at) const {
-  const Slot& slot = plan_.slots[static_cast<std::size_t>(current_[at].value)];
+Placement::Home Placement::home_of(SlotIndex index) const {
+  const Slot& slot = plan_.slots[static_cast<std::size_t>(index.value)];
   return {plan_.machine.nodes[static_cast<std::size_t>(slot.node.value)].os,
           nodes_under(plan_.machine, slot.pus)};
 }
@@ -261,10 +239,9 @@ Placement::Home Placement::home_of(std::size_t at) const {
 void Placement::count_move(std::size_t at, const Home& from, ApplyResult& result) {
   const LocalRank rank(static_cast<int>(at));
   result.moved.push_back(rank);
-  const Home to = home_of(at);
+  const Home to = home_of(current_[at]);
   if (from.node != to.node) ++migrations_[at];
-  for (const NodePair& nodes : node_pairs(from.all, to.all))
-    result.page_moves.push_back({rank, nodes});
+  if (memory_follows_) page_moves_.add(rank, from.all, to.all);
 }
 
 ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
@@ -273,7 +250,7 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
     const auto at = static_cast<std::size_t>(i);
     const Slot& from = plan_.slots[static_cast<std::size_t>(current_[at].value)];
     const Slot& to = plan_.slots[static_cast<std::size_t>(wanted[at].value)];
-    const Home home = from.pus == to.pus ? Home{} : home_of(at);
+    const Home home = from.pus == to.pus ? Home{} : home_of(current_[at]);
     current_[at] = wanted[at];
     put_back_[at] = false;
     RankState& state = ranks.at(LocalRank(i));
@@ -285,7 +262,7 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
     put_back_one(LocalRank(i), state);
     if (move(LocalRank(i), state, to.pus)) count_move(at, home, result);
   }
-  move_memory(ranks, result);
+  follow_with_pages(ranks);
   return result;
 }
 
@@ -308,10 +285,11 @@ std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Rank
   if (!slots) return std::nullopt;  // at the next look perhaps
   planned_for_ = now;
   std::vector<Home> homes;
-  for (std::size_t at = 0; at < current_.size(); ++at) homes.push_back(home_of(at));
+  for (std::size_t at = 0; at < current_.size(); ++at) homes.push_back(home_of(current_[at]));
   plan_ = *std::move(slots);
   current_ = plan_.initial;
   memory_follows_ = decide_memory(plan_.machine, memory_, real_, notes_);
+  if (!memory_follows_) page_moves_.clear();
   ApplyResult result;
   notes_.insert("the step's CPUs changed while it ran: ranks were placed again");
   for (int i = 0; i < ranks.count(); ++i) {
@@ -325,7 +303,7 @@ std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Rank
     if (state.movable() && move(LocalRank(i), state, cpus_of(LocalRank(i))))
       count_move(at, homes[at], result);
   }
-  move_memory(ranks, result);
+  follow_with_pages(ranks);
   return result;
 }
 

@@ -11,7 +11,7 @@
 
 #include "mapcore/base/result.h"
 #include "mapcore/map/slots.h"
-#include "mapcore/mapper/node_pairs.h"
+#include "mapcore/mapper/page_moves.h"
 #include "mapcore/mapper/ranks.h"
 #include "mapcore/options/options.h"
 
@@ -19,11 +19,6 @@ namespace ondeloc {
 
 struct ApplyResult {
   std::vector<LocalRank> moved;  // CPUs changed
-  struct PageMove {
-    LocalRank rank;
-    NodePair nodes;
-  };
-  std::vector<PageMove> page_moves;  // one for each NUMA node that a rank left
 };
 
 class Placement {
@@ -66,6 +61,8 @@ class Placement {
   // Binds everybody before any page moves: copying takes seconds, and as long a rank would share
   // the CPUs of one that waits for its turn.
   ApplyResult apply(const Mapping& wanted, Ranks& ranks);
+  // Pages that had no room when their rank was moved: tries again where there are any.
+  void follow_with_pages(const Ranks& ranks);
   // The step's cpuset is another than that which was planned for: CPUs taken away or back.
   bool cpuset_changed(const Ranks& ranks) const;
   // Plans and places the ranks again. Empty where that cannot be done now.
@@ -82,10 +79,8 @@ class Placement {
     int node;  // that has most of its CPUs
     std::vector<int> all;
   };
-  Home home_of(std::size_t at) const;
+  Home home_of(SlotIndex slot) const;
   void count_move(std::size_t at, const Home& from, ApplyResult& result);
-  void move_memory(Ranks& ranks, const ApplyResult& result);
-  void move_memory(const RankState& state, const NodePair& nodes);
   void note_failures(WorldRank rank, const struct BindResult& result);
 
   SlotPlan plan_;
@@ -96,6 +91,7 @@ class Placement {
   std::vector<bool> met_;       // looked at since it attached
   std::vector<bool> put_back_;  // since the last remap
   std::vector<int> migrations_;
+  PageMoves page_moves_;
   int cpus_per_task_ = 1;
   CpuSet planned_for_;  // cpuset at the time of planning, empty where not enforced
   Memory memory_ = Memory::kAuto;

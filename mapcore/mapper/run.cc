@@ -224,6 +224,7 @@ class Mapper {
       if (auto line = turn_->follow_cpuset(delta)) return *std::move(line);
     }
     placement_->put_back(ranks_);
+    placement_->follow_with_pages(ranks_);
     return turn_->take(delta, seconds);
   }
 

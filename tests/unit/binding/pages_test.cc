@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/binding/pages.h"
 
-#include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <string>
 
-#include "mapcore/base/read_file.h"
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -82,39 +77,4 @@ TEST_CASE("memory that is reserved and not used is sparse") {
   CHECK(is_sparse({{0, 128 * kGib, kGib, true}}));
   CHECK_FALSE(is_sparse({{0, 32 * kGib, kGib, true}}));
   CHECK_FALSE(is_sparse({{0, kGib, 1, true}}));
-}
-
-// One node is enough for all but the moving itself, which tests/vm sees.
-TEST_CASE("the kernel is asked piece by piece, and what it says is told") {
-  const auto numa_maps = read_file("/proc/self/numa_maps", 1 << 24);
-  const auto maps = read_file("/proc/self/maps", 1 << 24);
-  if (!numa_maps) {
-    WARN("this kernel has no NUMA");
-    return;
-  }
-  auto ranges = pages_on_node(*numa_maps, *maps, 0).ranges;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 26;  // what sanitizers reserve is sparse
-  std::erase_if(ranges, [](const PageRange& range) { return range.end - range.begin > kMost; });
-  REQUIRE(!ranges.empty());
-  constexpr int kNoNode = 1000;
-  const auto nobody = move_ranges(getpid(), ranges, kNoNode, 0);
-  REQUIRE(nobody.ok());
-  CHECK(*nobody == 0);
-  const auto nowhere = move_ranges(getpid(), ranges, 0, kNoNode);
-  REQUIRE(!nowhere.ok());
-  CHECK(nowhere.error().message() == "move_pages: No such device");
-  const auto gone = move_ranges(-1, ranges, 0, 1);
-  REQUIRE(!gone.ok());
-  CHECK(gone.error().code() == ESRCH);
-}
-
-TEST_CASE("a process that has ended and was not waited for is gone, too") {
-  const pid_t pid = fork();
-  if (pid == 0) _exit(0);
-  siginfo_t info;
-  REQUIRE(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) == 0);
-  const auto gone = move_ranges(pid, {{0x10000000, 0x10010000, 4096, true}}, 0, 1);
-  REQUIRE(waitpid(pid, nullptr, 0) == pid);
-  REQUIRE(!gone.ok());
-  CHECK(gone.error().code() == ESRCH);
 }

@@ -2,15 +2,57 @@
 """Memory that follows where policies, several nodes to a rank or full nodes are in the way."""
 import contextlib
 import pathlib
+import re
 
-from harness import check, numa_of_cpus, scenario, settled
-from scenarios.e_changes import memory_step, pages_by_rank, talkers
+from harness import check, masks, numa_of_cpus, scenario, settled
+from scenarios.e_changes import all_followed, majority, memory_step, moves, pages_by_rank, talkers
 from steps import OPTIONS, Phase, TALK, step
+
+TOUCHED = 128 << 20  # bytes of every rank where nodes are full
+ROOM = 80 << 20      # what is left of a full node
+
+
+def huge_pool(node):
+    return pathlib.Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages")
+
+
+def room_of(node):
+    """As the mapper reckons it."""
+    text = pathlib.Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
+    kib = {name: int(re.search(rf" {re.escape(name)}:\s+(\d+)", text)[1]) for name in ("MemFree", "Inactive(file)", "Dirty")}
+    return (kib["MemFree"] + max(0, kib["Inactive(file)"] - kib["Dirty"])) << 10
+
+
+@contextlib.contextmanager
+def full_nodes():
+    """fill() leaves ROOM on both nodes: the rest is reserved for huge pages that nobody uses, which takes no time. free() gives it
+    back."""
+    def fill():
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+        for node in 0, 1:
+            huge_pool(node).write_text(str(max(0, room_of(node) - ROOM) >> 21))
+
+    def free():
+        for node in 0, 1:
+            huge_pool(node).write_text("0")
+    try:
+        yield fill, free
+    finally:
+        free()
 
 
 def nodes_of(process):
     """Of all its threads: each of a team may be bound to a CPU of its own."""
     return {numa_of_cpus()[cpu] for _, allowed, _ in process["threads"] for cpu in allowed}
+
+
+def rest(first, count, fill=lambda: None):
+    """For Phase: all ranks are there and have touched their memory."""
+    def at_rest(series):
+        good = settled(series, count)
+        first.update(good[-1] if good else {})
+        return bool(good) and len(talkers()) == count
+    return Phase("quiet", at_rest, fill)
 
 
 @scenario("2x4")
@@ -51,3 +93,50 @@ def memory_of_two_nodes_follows():
     check(last and right(), f"nodes and pages of the ranks: {last}; {watched.report['totals']}; {watched.report['notes']}")
     check(watched.report["totals"]["migrations"] == 2, f"{watched.report['totals']}")
     return f"{last}"
+
+
+@scenario("2x4")
+def memory_exchanged_between_full_nodes():
+    """Two ranks change places with more memory each than either node has room for."""
+    with full_nodes() as (fill, _):
+        watched, went = memory_step("full_nodes", "auto", all_followed, TOUCHED, at_last=fill)
+    check(not any("no room" in note for note in watched.report["notes"]), f"{watched.report['notes']}")
+    return f"{len(went)} ranks and their pages moved"
+
+
+def one_to_the_other(name, more, enough):
+    """Two ranks on two full nodes, idle CPUs beside each. After enough(moves, pages by rank) on several looks room is made, and it
+    goes on until a rank is beside the other and its pages are with it."""
+    pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("0")
+    first, last, looks = {}, {}, []
+
+    def look(series):
+        good = settled(series, 2)
+        with contextlib.suppress(OSError):
+            last.update(went=moves(first, good) if good else {}, pages=pages_by_rank(talkers()))
+        return bool(good) and len(last.get("pages", ())) == 2
+
+    def long_enough(series):
+        looks.append(look(series) and enough(last["went"], last["pages"]))
+        return sum(looks) > 12
+
+    def together(series):
+        return look(series) and bool(last["went"]) and all_followed(last["went"], last["pages"])
+    with full_nodes() as (fill, make_room):
+        watched = step(name, ["-n2", "-c4", "--cpu-bind=map_cpu:0,4"],
+                       [TALK, "--bytes", 1 << 21, "--pause", 1000, "--memory", TOUCHED >> 20], online=f"{OPTIONS},{more}",
+                       phases=[rest(first, 2, fill), Phase("pair", long_enough, make_room), Phase("half", together)])
+    check(all(looks[-12:]), f"with full nodes: {looks}; {watched.report['totals']}; {watched.report['notes']}")
+    check(last["went"] and all_followed(last["went"], last["pages"]),
+          f"with room: {last}; {watched.report['totals']}; {watched.report['notes']}")
+    return watched, last["went"]
+
+
+@scenario("2x4")
+def memory_follows_later():
+    """decide=always moves a rank whose pages find no room; they follow once there is some."""
+    def stayed(went, pages):
+        return bool(went) and all(majority(pages[rank]) == before for rank, (before, _) in went.items())
+    watched, went = one_to_the_other("later", "decide=always", stayed)
+    check(not any("no room" in note for note in watched.report["notes"]), f"{watched.report['notes']}")
+    return f"moved: {went}"

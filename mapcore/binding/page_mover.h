@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves the pages of a process from one NUMA node to another a piece at a time. migrate_pages(2)
+// copies all of them in one call, which no signal ends: with a rank of 100 GB a cancelled step
+// would wait for it longer than Slurm does (UnkillableStepTimeout) before it drains the node. And
+// ranks that change places between full nodes can only do so piece by piece.
+// Thread safety: for one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/binding/pages.h"
+
+namespace ondeloc {
+
+// /proc/pid/numa_maps and maps: once for all moves of a process, it takes long for a large one.
+struct PageTexts {
+  std::string numa_maps, maps;
+};
+// Empty where the kernel does not tell.
+std::optional<PageTexts> read_page_texts(pid_t pid);
+
+class PageMover {
+ public:
+  enum class Step { kMoved, kNoRoom, kDone };
+
+  // `from`, `to`: kernel's numbers. Without texts, and where a process has reserved far more than
+  // it uses, all goes in one piece by migrate_pages(2), which knows nothing of policies: where one
+  // interleaves, what is used sparsely stays.
+  PageMover(pid_t pid, const std::optional<PageTexts>& texts, int from, int to);
+  PageMover(pid_t pid, PagesOnNode there, int from, int to);
+
+  // Copies the next piece (16 MiB); blocks for some milliseconds where there is room. kNoRoom: not
+  // now, to be tried again. Errors: of the kernel; ESRCH where the process has ended.
+  Result<Step> step();
+  std::uint64_t bytes() const { return bytes_; }  // that are still to move, about
+  std::uint64_t bytes_at_first() const { return all_; }
+  long left() const { return left_; }                // pages of its own that did not move
+  bool interleaved() const { return interleaved_; }  // see PagesOnNode
+
+ private:
+  Result<Step> step_whole();
+  void gather();
+  bool has_room(std::uint64_t bytes) const;
+  Result<Step> move_piece();
+  Result<long> call(const int* nodes, int flags);
+  Status keep_those_on_node();
+  void leave(std::size_t count);
+  void leave_first();
+
+  pid_t pid_;
+  int from_, to_;
+  std::vector<PageRange> ranges_;  // those of its own first
+  bool interleaved_ = false, whole_ = false;
+  std::size_t range_ = 0;  // gathered next
+  std::uint64_t at_ = 0;
+  std::vector<int> status_;
+  std::vector<std::uintptr_t> pages_;  // the piece; the kernel's void**: addresses over there
+  bool own_ = true;                    // the piece is of ranges of its own
+  std::uint64_t all_ = 0, bytes_ = 0;
+  long left_ = 0;
+};
+
+}  // namespace ondeloc

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/page_moves.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "mapcore/binding/memory.h"
+#include "mapcore/mapper/room.h"
+
+namespace ondeloc {
+namespace {
+
+std::string stayed(WorldRank rank, const NodePair& nodes, const std::string& why) {
+  return fmt::format("rank {}: its pages stayed on NUMA node {}: {}", rank.value, nodes.from, why);
+}
+
+std::string no_room(WorldRank rank, const NodePair& nodes) {
+  return stayed(rank, nodes, fmt::format("node {} has no room", nodes.to));
+}
+
+bool has(std::span<const int> nodes, int node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+// Where pages go now that were on their way to `node`.
+int target_of(int node, std::span<const NodePair> fresh, std::span<const int> after) {
+  if (has(after, node)) return node;
+  const auto next = std::find_if(fresh.begin(), fresh.end(),
+                                 [&](const NodePair& pair) { return pair.from == node; });
+  return next != fresh.end() ? next->to : after.front();
+}
+
+void note_result(const PageMover& mover, const RankState& state, const NodePair& nodes,
+                 std::set<std::string>& notes) {
+  notes.erase(no_room(state.world, nodes));
+  const std::string why = about_pages_left(mover.left(), mover.bytes_at_first());
+  if (!why.empty()) notes.insert(stayed(state.world, nodes, why));
+}
+
+}  // namespace
+
+std::vector<NodePair> PageMoves::of(LocalRank rank) const {
+  std::vector<NodePair> pairs;
+  for (const Move& move : moves_) {
+    if (move.rank == rank) pairs.push_back(move.nodes);
+  }
+  return pairs;
+}
+
+void PageMoves::add(LocalRank rank, std::span<const int> before, std::span<const int> after) {
+  std::vector<NodePair> pairs = node_pairs(before, after);
+  const std::size_t fresh = pairs.size();
+  for (const NodePair& old : of(rank)) {
+    if (after.empty() || has(after, old.from)) continue;
+    pairs.push_back({old.from, target_of(old.to, std::span(pairs).first(fresh), after)});
+  }
+  std::erase_if(moves_, [&](const Move& move) {
+    if (move.rank == rank) untrue_.push_back(move.note);
+    return move.rank == rank;
+  });
+  for (const NodePair& nodes : pairs) moves_.push_back({rank, nodes, {}, {}});
+}
+
+void PageMoves::begin_those_of(LocalRank rank, const RankState& state,
+                               std::set<std::string>& notes) {
+  const auto texts = read_page_texts(state.process);
+  bool interleaved = false;
+  for (Move& move : moves_) {
+    if (!(move.rank == rank) || move.mover) continue;
+    move.mover.emplace(state.process, texts, move.nodes.from, move.nodes.to);
+    interleaved = interleaved || move.mover->interleaved();
+  }
+  if (interleaved)
+    notes.insert(fmt::format("rank {}: interleaved pages stay where they are", state.world.value));
+}
+
+void PageMoves::begin(const Ranks& ranks, std::set<std::string>& notes) {
+  const auto state_of = [&](const Move& move) -> const RankState& {
+    return ranks.all()[static_cast<std::size_t>(move.rank.value)];
+  };
+  std::erase_if(moves_, [&](const Move& move) { return !state_of(move).movable(); });
+  for (const Move& move : moves_) {
+    if (!move.mover) begin_those_of(move.rank, state_of(move), notes);
+  }
+}
+
+void PageMoves::choose() {
+  std::vector<PageFlow> flows;
+  for (const Move& move : moves_)
+    flows.push_back({move.nodes.from, move.nodes.to, move.mover->bytes()});
+  const std::vector<bool> fit = flows_that_fit(flows, room_for_pages);
+  for (std::size_t i = 0; i < moves_.size(); ++i) moves_[i].fits = fit[i];
+}
+
+// True when it got on.
+bool PageMoves::step(Move& move, const RankState& state, std::set<std::string>& notes) {
+  const auto step = move.mover->step();
+  if (step && *step != PageMover::Step::kDone) return *step == PageMover::Step::kMoved;
+  move.over = true;
+  if (step)
+    note_result(*move.mover, state, move.nodes, notes);
+  else if (step.error().code() != ESRCH)  // it has ended meanwhile
+    notes.insert(stayed(state.world, move.nodes, step.error().message()));
+  return true;
+}
+
+bool PageMoves::pass(const Ranks& ranks, std::set<std::string>& notes) {
+  bool moved = false;
+  for (Move& move : moves_) {
+    if (!move.fits || move.over) continue;
+    moved |= step(move, ranks.all()[static_cast<std::size_t>(move.rank.value)], notes);
+  }
+  return moved;
+}
+
+// True when something moved: what had no room may have some now.
+bool PageMoves::round(const Ranks& ranks, std::set<std::string>& notes) {
+  choose();
+  bool moved = false;
+  while (pass(ranks, notes)) moved = true;
+  std::erase_if(moves_, [](const Move& move) { return move.over; });
+  return moved && !empty();
+}
+
+void PageMoves::run(const Ranks& ranks, std::set<std::string>& notes) {
+  begin(ranks, notes);
+  while (round(ranks, notes)) {
+  }
+  for (const std::string& note : untrue_) notes.erase(note);
+  untrue_.clear();
+  for (Move& move : moves_) {
+    move.note = no_room(ranks.all()[static_cast<std::size_t>(move.rank.value)].world, move.nodes);
+    notes.insert(move.note);
+  }
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/room.h"
+
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+using Fits = std::vector<bool>;
+
+Fits with_room(std::uint64_t each, const std::vector<PageFlow>& flows) {
+  return flows_that_fit(flows, [&](int) { return std::optional(each); });
+}
+
+}  // namespace
+
+TEST_CASE("what leaves a node makes room for what comes") {
+  CHECK(with_room(0, {{0, 1, 300}, {1, 0, 300}}) == Fits{true, true});
+  CHECK(with_room(0, {{0, 1, 300}, {1, 2, 300}, {2, 0, 300}}) == Fits{true, true, true});
+  CHECK(with_room(0, {{0, 1, 300}}) == Fits{false});
+  CHECK(with_room(300, {{0, 1, 300}}) == Fits{true});
+}
+
+TEST_CASE("where not all fit the largest are left out, and what they would have made room for") {
+  CHECK(with_room(300, {{0, 1, 100}, {0, 1, 250}, {0, 1, 200}}) == Fits{true, false, true});
+  CHECK(with_room(10, {{0, 1, 100}, {1, 0, 300}}) == Fits{false, false});
+  CHECK(with_room(50, {{1, 2, 100}, {0, 1, 100}}) == Fits{false, false});
+}
+
+TEST_CASE("a node whose room is unknown takes all, and nothing is asked of one that gets nothing") {
+  int asked = 0;
+  const auto unknown = [&](int node) -> std::optional<std::uint64_t> {
+    ++asked;
+    CHECK(node == 1);
+    return std::nullopt;
+  };
+  const std::vector<PageFlow> flows{{0, 1, 1000}, {0, 1, 2000}};
+  CHECK(flows_that_fit(flows, unknown) == Fits{true, true});
+  CHECK(asked == 1);
+  CHECK(flows_that_fit({}, unknown).empty());
+}
