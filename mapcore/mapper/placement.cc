@@ -10,6 +10,7 @@
 #include "mapcore/binding/binder.h"
 #include "mapcore/binding/memory.h"
 #include "mapcore/binding/proc.h"
+#include "mapcore/mapper/room.h"
 
 namespace ondeloc {
 namespace {
@@ -224,6 +225,19 @@ Mapping Placement::without_fixed(Mapping wanted, const Ranks& ranks) const {
     wanted[at] = current_[at];
   }
   return wanted;
+}
+
+bool Placement::pages_fit(const Mapping& wanted, std::span<const double> bytes) const {
+  std::vector<PageFlow> flows;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    if (bytes[at] == 0) continue;
+    const Home from = home_of(current_[at]), to = home_of(wanted[at]);
+    const auto share =
+        static_cast<std::uint64_t>(bytes[at]) / std::max<std::size_t>(1, from.all.size());
+    for (const NodePair& nodes : node_pairs(from.all, to.all))
+      flows.push_back({nodes.from, nodes.to, share});
+  }
+  return all_can_move(flows, room_for_pages);
 }
 
 void Placement::follow_with_pages(const Ranks& ranks) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,9 @@ class Placement {
   // Binds everybody before any page moves: copying takes seconds, and as long a rank would share
   // the CPUs of one that waits for its turn.
   ApplyResult apply(const Mapping& wanted, Ranks& ranks);
+  // True when the nodes have room for the pages that would follow: `bytes` of each rank, about
+  // evenly on the nodes of its slot; empty where none would.
+  bool pages_fit(const Mapping& wanted, std::span<const double> bytes) const;
   // Pages that had no room when their rank was moved: tries again where there are any.
   void follow_with_pages(const Ranks& ranks);
   // The step's cpuset is another than that which was planned for: CPUs taken away or back.

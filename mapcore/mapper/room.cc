@@ -10,6 +10,7 @@ namespace ondeloc {
 namespace {
 
 constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 62;
+constexpr std::uint64_t kPiece = std::uint64_t{16} << 20;
 
 // Node -> bytes that it has room for, by what leaves it as well.
 std::map<int, std::uint64_t> room_of_targets(std::span<const PageFlow> flows, const RoomOf& room) {
@@ -45,6 +46,15 @@ std::optional<std::uint64_t> room_for_pages(int node) {
   const auto room = room_on_node(node);
   if (!room) return room;
   return *room - std::min(*room, kSpareRoom);
+}
+
+bool all_can_move(std::span<const PageFlow> flows, const RoomOf& room) {
+  const std::vector<bool> fits = flows_that_fit(flows, room);
+  if (std::find(fits.begin(), fits.end(), false) != fits.end()) return false;
+  const auto rooms = room_of_targets(flows, room);
+  return std::all_of(flows.begin(), flows.end(), [&](const PageFlow& flow) {
+    return rooms.at(flow.to) >= std::min(flow.bytes, kPiece);
+  });
 }
 
 std::vector<bool> flows_that_fit(std::span<const PageFlow> flows, const RoomOf& room) {

@@ -26,4 +26,8 @@ std::optional<std::uint64_t> room_for_pages(int node);
 // all, the largest that come to such a node are left out. Asks `room` once for every target.
 std::vector<bool> flows_that_fit(std::span<const PageFlow> flows, const RoomOf& room);
 
+// True when all fit, and can begin: pages change places a piece at a time (PageMover), for which
+// every node that gets some needs room.
+bool all_can_move(std::span<const PageFlow> flows, const RoomOf& room);
+
 }  // namespace ondeloc

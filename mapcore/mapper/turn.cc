@@ -7,8 +7,10 @@
 
 namespace ondeloc {
 
-// Of the ranks that would move: to ask for those of all takes longer than all the rest of a turn.
+// Of the ranks that would move, where memory follows: to ask for those of all takes longer than all
+// the rest of a turn.
 std::vector<double> Turn::private_bytes(const Mapping& mapping) const {
+  if (!placement_.memory_follows()) return {};
   std::vector<double> bytes(mapping.size());
   for (std::size_t i = 0; i < mapping.size(); ++i) {
     const RankState& state = ranks_.all()[i];
@@ -25,10 +27,18 @@ double Turn::cost_at_start(const Traffic& traffic, const CounterDelta& delta) {
   return evaluate(model_, slots, traffic, start_, delta.off_node).total;
 }
 
-double Turn::migration_to(const Mapping& mapping) const {
-  const bool follows = placement_.memory_follows();
-  return migration_seconds(model_, placement_.slots().slots, placement_.current(), mapping,
-                           follows ? private_bytes(mapping) : std::vector<double>(), follows);
+double Turn::migration_to(const Mapping& mapping, const std::vector<double>& bytes) const {
+  return migration_seconds(model_, placement_.slots().slots, placement_.current(), mapping, bytes,
+                           placement_.memory_follows());
+}
+
+// A rank away from memory that cannot follow loses more than any message mapping gains.
+bool Turn::has_room_for(const Mapping& mapping, const std::vector<double>& bytes) const {
+  if (placement_.pages_fit(mapping, bytes)) return true;
+  placement_.notes().insert(
+      "a better mapping was not applied: a NUMA node has no room for the memory that would follow "
+      "(memory=stay moves the ranks without it)");
+  return false;
 }
 
 Result<Mapping> Turn::map(const Traffic& traffic, const CounterDelta& delta) const {
@@ -55,16 +65,20 @@ std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const Counte
     return placement_.changes(*wanted) ? std::optional(*std::move(wanted)) : std::nullopt;
   // The way back comes first: what was lost already is certain, what is to be gained is not.
   const Mapping back = placement_.without_fixed(start_, ranks_);
-  const double way_back = migration_to(back);
-  if (placement_.changes(back) && ledger_.should_go_back(way_back)) {
+  const std::vector<double> back_bytes = private_bytes(back);
+  const double way_back = migration_to(back, back_bytes);
+  if (placement_.changes(back) && ledger_.should_go_back(way_back) &&
+      has_room_for(back, back_bytes)) {
     ledger_.add_migration(way_back);
     return back;
   }
-  const double migration = migration_to(*wanted);
+  const std::vector<double> bytes = private_bytes(*wanted);
+  const double migration = migration_to(*wanted, bytes);
   const Cost then = evaluate(model_, placement_.slots().slots, traffic, *wanted, delta.off_node);
   const double cost_new = ledger_.cost_to_count(then.total, cost_start, migration);
   const DecisionInput input{cost_now, cost_new, seconds, horizon, migration, options_.threshold};
-  if (!placement_.changes(*wanted) || phase_.is_fleeting() || !worth_remapping(input))
+  if (!placement_.changes(*wanted) || phase_.is_fleeting() || !worth_remapping(input) ||
+      !has_room_for(*wanted, bytes))
     return std::nullopt;
   ledger_.add_migration(migration);
   return *std::move(wanted);

@@ -41,7 +41,8 @@ class Turn {
   std::optional<Mapping> better_mapping(const Traffic& traffic, const CounterDelta& delta,
                                         double seconds, double cost_now);
   double cost_at_start(const Traffic& traffic, const CounterDelta& delta);
-  double migration_to(const Mapping& mapping) const;
+  double migration_to(const Mapping& mapping, const std::vector<double>& bytes) const;
+  bool has_room_for(const Mapping& mapping, const std::vector<double>& bytes) const;
   std::vector<double> private_bytes(const Mapping& mapping) const;
 
   const Options& options_;

@@ -28,6 +28,21 @@ TEST_CASE("where not all fit the largest are left out, and what they would have 
   CHECK(with_room(50, {{1, 2, 100}, {0, 1, 100}}) == Fits{false, false});
 }
 
+TEST_CASE("pages change places only where there is room for a first piece") {
+  constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+  const std::vector<PageFlow> exchange{{0, 1, 300 * kMib}, {1, 0, 300 * kMib}};
+  const auto with = [&](std::uint64_t room0, std::uint64_t room1) {
+    return all_can_move(exchange,
+                        [=](int node) { return std::optional(node == 0 ? room0 : room1); });
+  };
+  CHECK(with(16 * kMib, 16 * kMib));
+  CHECK_FALSE(with(16 * kMib, 15 * kMib));
+  CHECK_FALSE(with(0, 100 * kMib));
+  CHECK_FALSE(all_can_move(std::vector<PageFlow>{{0, 1, 2}},
+                           [](int) { return std::optional<std::uint64_t>(1); }));
+  CHECK(all_can_move({}, room_for_pages));
+}
+
 TEST_CASE("a node whose room is unknown takes all, and nothing is asked of one that gets nothing") {
   int asked = 0;
   const auto unknown = [&](int node) -> std::optional<std::uint64_t> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/mapper/turn.h"
 
+#include "mapcore/binding/memory.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/mapper/waiting_ranks.h"
@@ -62,4 +63,24 @@ TEST_CASE("ranks that nobody binds are said to be mapped as they would be") {
   placement->keep_bindings();
   REQUIRE(placement->notes().size() == 1);
   CHECK(placement->notes().begin()->find("are not bound and stay so") != std::string::npos);
+}
+
+TEST_CASE("memory fits where as much leaves a node as comes to it") {
+  if (!room_on_node(0)) {
+    WARN("this kernel has no NUMA");
+    return;
+  }
+  const Machine machine = *load_machine("numa:2 core:2 pu:1");
+  const WaitingRanks waiting({{1}, {2}, {4}, {8}});
+  Ranks ranks(4);
+  ranks.refresh(waiting.view());
+  const auto placement = Placement::plan(machine, ranks, 1, Memory::kFollow, true);
+  REQUIRE(placement);
+  Mapping swapped = placement->current();
+  std::swap(swapped[1], swapped[2]);
+  constexpr double kTooMuch = 1e16;
+  CHECK(placement->pages_fit(swapped, std::vector<double>{0, kTooMuch, kTooMuch, 0}));
+  CHECK_FALSE(placement->pages_fit(swapped, std::vector<double>{0, 0, kTooMuch, 0}));
+  CHECK(placement->pages_fit(swapped, std::vector<double>()));
+  CHECK(placement->pages_fit(placement->current(), std::vector<double>(4, kTooMuch)));
 }
