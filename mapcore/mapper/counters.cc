@@ -6,10 +6,7 @@
 namespace ondeloc {
 
 Counters::Counters(int local_ranks)
-    : ranks_(local_ranks),
-      now_(index(local_ranks, 0)),
-      last_(now_.size()),
-      row_(static_cast<std::size_t>(local_ranks) + 1) {}
+    : ranks_(local_ranks), now_(index(local_ranks, 0)), last_(now_.size()) {}
 
 void Counters::raise(int from, int to, const ondeloc_cell& seen) {
   ondeloc_cell& cell = now_[index(from, to)];
@@ -18,10 +15,9 @@ void Counters::raise(int from, int to, const ondeloc_cell& seen) {
 }
 
 void Counters::read_rows(const SegmentView& view) {
-  for (int i = 0; i < ranks_; ++i) {
-    if (!view.read_row(i, row_)) continue;
-    for (int j = 0; j <= ranks_; ++j) raise(i, j, row_[static_cast<std::size_t>(j)]);
-  }
+  const auto cells = static_cast<std::size_t>(ranks_) + 1;
+  for (int i = 0; i < ranks_; ++i)
+    view.raise_to_row(i, std::span(now_).subspan(index(i, 0), cells));
 }
 
 void Counters::add_row_event(const SegmentView& view, const RowRecord& row) {
@@ -56,6 +52,7 @@ CounterDelta Counters::take_delta() {
     for (int j = 0; j <= ranks_; ++j) {
       const ondeloc_cell& now = now_[index(i, j)];
       ondeloc_cell& last = last_[index(i, j)];
+      if (now.bytes == last.bytes && now.messages == last.messages) continue;  // most of them
       const double bytes = grown(now.bytes, last.bytes),
                    messages = grown(now.messages, last.messages);
       if (i == j || (bytes == 0 && messages == 0)) continue;

@@ -48,8 +48,7 @@ class Counters {
 
   int ranks_;
   std::vector<ondeloc_cell> now_, last_;
-  std::vector<ondeloc_cell> row_;  // scratch
-  std::size_t cells_ = 0;          // of the last delta: the next has as many
+  std::size_t cells_ = 0;  // of the last delta: the next has as many
 };
 
 }  // namespace ondeloc

@@ -42,6 +42,10 @@ void take_task(RankState& state, const ondeloc_slot& slot) {
 
 }  // namespace
 
+void Ranks::watch(RankState& state) {
+  state.watched = watch_.add(state.hold().fd(), static_cast<int>(&state - states_.data()));
+}
+
 bool Ranks::claim(RankState& state, pid_t pid) {
   if (pid <= 1 || state.attached() || !state.ready || pid == state.refused_pid) return false;
   const bool held = pid == state.task && state.task_hold.valid();
@@ -57,6 +61,7 @@ bool Ranks::claim(RankState& state, pid_t pid) {
   state.process = pid;
   state.process_hold = std::move(held ? state.task_hold : hold);
   state.task_hold = {};
+  if (!held) watch(state);
   return true;
 }
 
@@ -69,6 +74,7 @@ bool Ranks::refresh(const SegmentView& view) {
     const ondeloc_slot slot = view.slot(i);
     if (!state.ready && slot.task_state == ONDELOC_TASK_READY) {
       take_task(state, slot);
+      watch(state);
       changed = true;
     }
     state.notes |= slot.notes;
@@ -103,23 +109,35 @@ void Ranks::detach(const SegmentView& view, WorldRank world) {
 }
 
 void Ranks::add_to_poll(std::vector<pollfd>& fds) const {
+  bool any = false;
   for (const RankState& state : states_) {
     const int fd = state.hold().fd();
+    any = any || state.watched;
     // poll(2) refuses more entries than the process may have files, those with -1 too.
-    if (!state.ended && state.ready && fd >= 0) fds.push_back({fd, POLLIN, 0});
+    if (!state.ended && state.ready && !state.watched && fd >= 0) fds.push_back({fd, POLLIN, 0});
   }
+  if (any) fds.push_back({watch_.fd(), POLLIN, 0});
 }
 
-bool Ranks::note_ended(const std::vector<pollfd>& fds) {
+bool Ranks::note_unwatched(const std::vector<pollfd>& fds) {
   bool any = false;
   auto entry = fds.begin();  // in the order of the ranks, as they were added
   for (RankState& state : states_) {
     const int fd = state.hold().fd();
-    if (state.ended || !state.ready || fd < 0) continue;
+    if (state.ended || !state.ready || state.watched || fd < 0) continue;
     while (entry != fds.end() && entry->fd != fd) ++entry;
     if (entry == fds.end()) break;
     state.ended = entry->revents != 0;
     any = any || state.ended;
+  }
+  return any;
+}
+
+bool Ranks::note_ended(const std::vector<pollfd>& fds) {
+  bool any = note_unwatched(fds);
+  for (const int rank : watch_.take_ended()) {
+    at(LocalRank(rank)).ended = true;
+    any = true;
   }
   return any;
 }

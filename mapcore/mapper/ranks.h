@@ -15,6 +15,7 @@
 
 #include "mapcore/base/cpu_set.h"
 #include "mapcore/base/ids.h"
+#include "mapcore/mapper/end_watch.h"
 #include "mapcore/mapper/held_process.h"
 #include "mapcore/segment/event_record.h"
 #include "mapcore/segment/segment_view.h"
@@ -35,6 +36,7 @@ struct RankState {
   bool detached = false;       // MPI_Finalize was called
   bool ended = false;          // process, or task that never attached, is gone
   bool closed = false;         // the slot was looked at after the end: nothing more will come
+  bool watched = false;        // its hold is one of those that `watch_` tells the end of
   bool no_descriptor = false;  // there, but the mapper may not open more files to follow it
   std::uint32_t notes = 0;     // ONDELOC_NOTE_*
   std::string library;
@@ -57,8 +59,9 @@ class Ranks {
   // An ATTACH event from world rank `world` says that `pid` is its process.
   bool attach(const SegmentView& view, const ondeloc_record_attach& told);
   void detach(const SegmentView& view, WorldRank world);
-  // Appends one entry per living process that has a pidfd; call note_ended with the same array
-  // after poll(2). True when one has ended.
+  // Appends what poll(2) has to look at to learn of the end of a process that has a pidfd: one
+  // entry for all of them, or one each where that cannot be had. Call note_ended with the same
+  // array afterwards. True when one has ended.
   void add_to_poll(std::vector<pollfd>& fds) const;
   bool note_ended(const std::vector<pollfd>& fds);
 
@@ -72,7 +75,10 @@ class Ranks {
 
  private:
   bool claim(RankState& state, pid_t pid);
+  void watch(RankState& state);
+  bool note_unwatched(const std::vector<pollfd>& fds);
   std::vector<RankState> states_;
+  EndWatch watch_;
 };
 
 }  // namespace ondeloc

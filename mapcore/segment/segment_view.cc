@@ -84,16 +84,31 @@ ondeloc_slot SegmentView::slot(int local) const {
   return copy;
 }
 
-bool SegmentView::read_row(int local, std::span<ondeloc_cell> cells) const {
-  const std::uint32_t state = load(slot_at(local)->rank_state, std::memory_order_acquire);
-  std::fill(cells.begin(), cells.end(), ondeloc_cell{});
-  if (state == ONDELOC_RANK_NONE) return false;
+// Empty while no rank has attached.
+std::span<ondeloc_cell> SegmentView::row_at(int local) const {
+  if (load(slot_at(local)->rank_state, std::memory_order_acquire) == ONDELOC_RANK_NONE) return {};
   const auto index = static_cast<std::uint64_t>(local);
   auto* row =
       reinterpret_cast<ondeloc_cell*>(base_ + header_.rows_offset + index * header_.row_stride);
-  const std::size_t count = std::min<std::size_t>(cells.size(), header_.row_cells);
+  return {row, header_.row_cells};
+}
+
+bool SegmentView::read_row(int local, std::span<ondeloc_cell> cells) const {
+  const std::span<ondeloc_cell> row = row_at(local);
+  std::fill(cells.begin(), cells.end(), ondeloc_cell{});
+  const std::size_t count = std::min(cells.size(), row.size());
   for (std::size_t j = 0; j < count; ++j) cells[j] = load_cell(row[j]);
-  return true;
+  return !row.empty();
+}
+
+void SegmentView::raise_to_row(int local, std::span<ondeloc_cell> totals) const {
+  const std::span<ondeloc_cell> row = row_at(local);
+  const std::size_t count = std::min(totals.size(), row.size());
+  for (std::size_t j = 0; j < count; ++j) {
+    const ondeloc_cell now = load_cell(row[j]);
+    totals[j].bytes = std::max(totals[j].bytes, now.bytes);
+    totals[j].messages = std::max(totals[j].messages, now.messages);
+  }
 }
 
 int SegmentView::local_of_world(std::uint32_t world) const {

@@ -52,6 +52,10 @@ class SegmentView {
   // NUMA node of its writer. REQUIRES: 0 <= local < local_ranks().
   bool read_row(int local, std::span<ondeloc_cell> cells) const;
 
+  // The same without a copy: raises each total to what the row says now, if that is more. Nothing
+  // happens while no rank has attached.
+  void raise_to_row(int local, std::span<ondeloc_cell> totals) const;
+
   // Local rank of a world rank, -1 when it is not on this node or the table holds nonsense.
   int local_of_world(std::uint32_t world) const;
 
@@ -65,6 +69,7 @@ class SegmentView {
  private:
   SegmentView(char* base, const ondeloc_header& header) : base_(base), header_(header) {}
   ondeloc_slot* slot_at(int local) const;
+  std::span<ondeloc_cell> row_at(int local) const;
   ondeloc_header* shared_header() const;
   char* base_;
   ondeloc_header header_;
