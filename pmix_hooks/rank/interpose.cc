@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI functions that this library defines in front of the MPI library. Both names of each: MPI_
 // is what C programs call, PMPI_ what Fortran's wrappers and other profiling tools call. Where one
-// of ours is reached from inside another (a tool in between), only the outermost acts.
+// of ours is reached from inside another (a tool in between), only one of them acts.
 //
 // Arguments are passed on as they came, as pointer-sized words, so that another MPI than Open MPI,
 // whose handles are integers, works unharmed.
@@ -14,6 +14,7 @@
 #include "mapcore/segment/layout.h"
 
 #include "pmix_hooks/rank/attach.h"
+#include "pmix_hooks/rank/innermost.h"
 #include "pmix_hooks/rank/own_binding.h"
 #include "pmix_hooks/rank/partitioned.h"
 #include "pmix_hooks/rank/persistent.h"
@@ -102,10 +103,9 @@ int finalise(const Behind& behind, const char* name) {
 int partitioned_init(const Behind& behind, const char* name, const void* buffer, int partitions,
                      long long count, Word type, int destination, int tag, Word comm, Word info,
                      Word* request) {
-  ++depth;
   const int rc =
       pass_on(behind, name, buffer, partitions, count, type, destination, tag, comm, info, request);
-  if (--depth == 0 && rc == open_mpi::kSuccess)
+  if (rc == open_mpi::kSuccess)
     partitioned_remember(request, static_cast<std::size_t>(count), type, destination, comm);
   return rc;
 }
@@ -113,9 +113,9 @@ int partitioned_init(const Behind& behind, const char* name, const void* buffer,
 template <class... Arguments>
 int partitions_ready(Word request, int partitions, const Behind& behind, const char* name,
                      Arguments... arguments) {
-  ++depth;
+  const Innermost here;
   const int rc = pass_on(behind, name, arguments...);
-  if (--depth == 0 && rc == open_mpi::kSuccess && partitions > 0)
+  if (rc == open_mpi::kSuccess && partitions > 0 && here.counts())
     partitioned_ready(request, static_cast<std::size_t>(partitions));
   return rc;
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/persistent.h"
 
+#include <sys/mman.h>
+
 #include "pmix_hooks/rank/addition_map.h"
+#include "pmix_hooks/rank/innermost.h"
 
 namespace ondeloc {
 namespace {
 
 AdditionMap by_request;
-__thread int depth __attribute__((tls_model("initial-exec")));
 void (*add_chosen)(const Addition& what);
 
 // What is to be added, noted before the start: after it another thread may already hold the object.
@@ -15,7 +17,31 @@ struct Noted {
   void* request;
   Addition what;
 };
-constexpr std::size_t kAtOnce = 64;  // notes on the stack
+constexpr std::size_t kOnStack = 64;
+
+// Memory for more notes than that. One piece is kept for the next such call.
+struct Piece {
+  std::size_t bytes;
+  Noted* notes() { return reinterpret_cast<Noted*>(this + 1); }
+};
+std::atomic<Piece*> kept{nullptr};
+
+void keep(Piece* piece) {
+  if (Piece* other = kept.exchange(piece, std::memory_order_acq_rel)) munmap(other, other->bytes);
+}
+
+// Null: no memory.
+Piece* take_piece(std::size_t count) {
+  const std::size_t wanted = sizeof(Piece) + count * sizeof(Noted);
+  Piece* piece = kept.exchange(nullptr, std::memory_order_acq_rel);
+  if (piece != nullptr && piece->bytes >= wanted) return piece;
+  if (piece != nullptr) munmap(piece, piece->bytes);
+  void* memory = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  piece = static_cast<Piece*>(memory);
+  piece->bytes = wanted;
+  return piece;
+}
 
 // ob1 may start another object in the place of one that is still busy inside. The old one is not
 // forgotten: it may be another thread's by now, and if it is not, isend_init or irecv_init will say
@@ -56,34 +82,42 @@ void persistent_drop(open_mpi::Handle* request) {
 
 namespace {
 
-// REQUIRES: count <= kAtOnce.
-int start_some(std::size_t count, open_mpi::Handle* requests, Start start, void* function) {
-  Noted notes[kAtOnce];
+int start_noted(std::size_t count, open_mpi::Handle* requests, Start start, void* function,
+                Noted* notes) {
   for (std::size_t i = 0; i < count; ++i) notes[i] = {requests[i], by_request.lookup(requests[i])};
-  ++depth;
+  const Innermost here;
   const int rc = start(function, count, requests);
-  --depth;
-  for (std::size_t i = 0; rc == open_mpi::kSuccess && i < count; ++i) {
+  if (rc != open_mpi::kSuccess || !here.counts()) return rc;
+  for (std::size_t i = 0; i < count; ++i) {
     follow(notes[i], requests[i]);
     add_chosen(notes[i].what);
   }
   return rc;
 }
 
+int start_few(std::size_t count, open_mpi::Handle* requests, Start start, void* function) {
+  Noted notes[kOnStack];
+  return start_noted(count, requests, start, function, notes);
+}
+
+// In one call, as the program makes it: MPI looks at all requests before it starts the first.
+int start_many(std::size_t count, open_mpi::Handle* requests, Start start, void* function) {
+  Piece* piece = take_piece(count);
+  if (piece == nullptr) {
+    add_note(ONDELOC_NOTE_NO_MEMORY);
+    return start(function, count, requests);
+  }
+  const int rc = start_noted(count, requests, start, function, piece->notes());
+  keep(piece);
+  return rc;
+}
+
 }  // namespace
 
-// Piece by piece: memory for the notes of any number would have to be allocated at every start.
 int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start, void* function) {
-  if (depth > 0 || requests == nullptr || !counting.active.load(std::memory_order_relaxed))
+  if (requests == nullptr || !counting.active.load(std::memory_order_relaxed))
     return start(function, count, requests);
-  int rc = open_mpi::kSuccess;
-  std::size_t done = 0;
-  do {
-    const std::size_t some = count - done < kAtOnce ? count - done : kAtOnce;
-    rc = start_some(some, requests + done, start, function);
-    done += some;
-  } while (rc == open_mpi::kSuccess && done < count);
-  return rc;
+  return (count <= kOnStack ? start_few : start_many)(count, requests, start, function);
 }
 
 }  // namespace ondeloc

@@ -19,7 +19,7 @@ void persistent_drop(open_mpi::Handle* request);
 // `function`: the MPI library's own.
 using Start = int (*)(void* function, std::size_t count, open_mpi::Handle* requests);
 
-// Calls `start`, counts what it started if it succeeded and no outer call counts it already, and
+// Calls `start`, counts what it started if it succeeded and no call inside it has counted that, and
 // follows requests that it replaced by others.
 int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start, void* function);
 

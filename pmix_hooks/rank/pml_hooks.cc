@@ -53,7 +53,7 @@ int hook_irecv_init(void* buffer, std::size_t count, Handle type, int source, in
 }
 
 // Reached by the library's own algorithms (linear alltoall). MPI_Start of a user does not come
-// this way in the releases we know; if it ever does, the outer call has counted it.
+// this way in the releases we know; if it ever does, it is counted here alone.
 int hook_start(std::size_t count, Handle* requests) {
   return persistent_start(
       count, requests, [](void*, std::size_t n, Handle* list) { return real.start(n, list); },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Persistent requests: each mode, started one by one and together, many times, freed, their objects
- * used again for receives and for other peers and sizes. */
+ * used again for receives and for other peers and sizes. And starts that MPI refuses. */
 #include <mpi.h>
+#include <setjmp.h>
 #include <stdlib.h>
 
 #include "counts.h"
@@ -68,6 +69,51 @@ static void to_nobody(void) {
   MPI_Request_free(&send);
 }
 
+/* Where MPI tells an error that belongs to no communicator: Open MPI 4 and 5 differ. */
+static void on_errors(MPI_Errhandler handler) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+}
+
+/* The last one of a long list is none: not one is started. */
+static void refused(int to, int from) {
+  enum { kMany = 200 };
+  MPI_Request sends[kMany + 1];
+  for (int i = 0; i < kMany; ++i) MPI_Send_init(out, 1, MPI_CHAR, to, 3, MPI_COMM_WORLD, &sends[i]);
+  sends[kMany] = MPI_REQUEST_NULL;
+  on_errors(MPI_ERRORS_RETURN);
+  if (MPI_Startall(kMany + 1, sends) == MPI_SUCCESS) abort();
+  on_errors(MPI_ERRORS_ARE_FATAL);
+  MPI_Startall(kMany, sends);
+  for (int i = 0; i < kMany; ++i) {
+    counts_add(to, 1);
+    MPI_Recv(in, 1, MPI_CHAR, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Waitall(kMany, sends, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < kMany; ++i) MPI_Request_free(&sends[i]);
+}
+
+static jmp_buf outside;
+static void leave(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  (void)code;
+  longjmp(outside, 1);
+}
+
+/* An error handler that does not come back, as those of interpreters do. */
+static void left_by_a_jump(void) {
+  MPI_Request none = MPI_REQUEST_NULL;
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(leave, &handler);
+  on_errors(handler);
+  if (setjmp(outside) == 0) {
+    MPI_Start(&none);
+    abort();
+  }
+  on_errors(MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&handler);
+}
+
 int main(int argc, char** argv) {
   static char attached[4 * (kMost + MPI_BSEND_OVERHEAD)];
   MPI_Init(&argc, &argv);
@@ -75,6 +121,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   counts_begin(rank, size);
   MPI_Buffer_attach(attached, sizeof(attached));
+  left_by_a_jump();
+  refused((rank + 1) % size, (rank + size - 1) % size);
   for (int round = 0; round < 20; ++round)
     for (int t = 1; t < size; ++t) {
       const int to = (rank + t) % size, from = (rank + size - t) % size;

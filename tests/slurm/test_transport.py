@@ -55,20 +55,20 @@ class Transport(counting.Counting):
         self.assertEqual(report["events"]["detach"], self.ranks)
         self.assertEqual(report["events"]["row"], 0)
 
+    def seen_by_a_tool(self, name, preload, ondeloc):
+        result = self.srun(f"-n{self.ranks}", *self.command("persistent"), ondeloc=ondeloc,
+                           env={"LD_PRELOAD": preload, "PMPI_TOOL_OUT": f"{self.dir}/{name}", "COUNT_OUT": f"{self.dir}/run"})
+        self.assert_ran(result)
+        return [pathlib.Path(self.dir, f"{name}.{rank}").read_text(encoding="ascii") for rank in range(self.ranks)]
+
     def test_a_profiling_tool_of_the_user_keeps_working(self):
+        """It sees the program's own calls, whether it comes before ondeloc or behind."""
         tool = f"{harness.APPS}/libpmpi_tool.so"
-        out = {}
-        for mode in "off", "online":
-            prefix = f"{self.dir}/tool-{mode}"
-            result = self.srun(f"-n{self.ranks}", *self.command("persistent"),
-                               ondeloc=f"{mode},decide=never,report=r.json" if mode == "online" else mode,
-                               env={"LD_PRELOAD": tool, "PMPI_TOOL_OUT": prefix,
-                                    "COUNT_OUT": f"{self.dir}/run"})
-            self.assert_ran(result)
-            out[mode] = [pathlib.Path(f"{prefix}.{rank}").read_text(encoding="ascii")
-                         for rank in range(self.ranks)]
-        self.assertEqual(out["online"], out["off"])
-        self.assertEqual(counting.of_report(self.report("r.json")), self.said())
+        without = self.seen_by_a_tool("off", tool, "off")
+        for place, preload in ("before", tool), ("behind", f"{harness.RANK_LIB}:{tool}"):
+            with self.subTest(place):
+                self.assertEqual(self.seen_by_a_tool(place, preload, f"online,decide=never,report={place}.json"), without)
+                self.assertEqual(counting.of_report(self.report(f"{place}.json")), self.said())
 
 
 class Switched(counting.Counting):
