@@ -12,19 +12,22 @@
 #include "pmix_hooks/rank/text.h"
 
 // Containers bring C libraries of their own, and one that lacks a version that is asked for ends
-// every program. Until 2.34 these four were in libdl.so.2, under versions that libc.so.6 still has;
+// every program. Until 2.34 these five were in libdl.so.2, under versions that libc.so.6 still has;
 // weak, since a program without libdl.so.2 is then one without MPI.
 #pragma weak dlopen
 #pragma weak dlsym
 #pragma weak dlclose
 #pragma weak dladdr1
+#pragma weak dlerror
 #if __GLIBC_PREREQ(2, 34) && defined(__x86_64__)
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5\n.symver dlsym,dlsym@GLIBC_2.2.5");
 __asm__(".symver dlclose,dlclose@GLIBC_2.2.5\n.symver dladdr1,dladdr1@GLIBC_2.3.3");
+__asm__(".symver dlerror,dlerror@GLIBC_2.2.5");
 #elif __GLIBC_PREREQ(2, 34) && \
     (defined(__aarch64__) || (defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)))
 __asm__(".symver dlopen,dlopen@GLIBC_2.17\n.symver dlsym,dlsym@GLIBC_2.17");
 __asm__(".symver dlclose,dlclose@GLIBC_2.17\n.symver dladdr1,dladdr1@GLIBC_2.17");
+__asm__(".symver dlerror,dlerror@GLIBC_2.17");
 #endif
 
 namespace ondeloc {
@@ -111,6 +114,8 @@ bool has_mpi_from_start;
 // Before the program's own constructors: nothing has been loaded by hand yet.
 [[gnu::constructor(101)]] void look_for_mpi() {
   has_mpi_from_start = dlsym != nullptr && dlsym(RTLD_NEXT, "MPI_Init") != nullptr;
+  // The program has not failed to find anything yet, and may ask.
+  if (!has_mpi_from_start && dlerror != nullptr) dlerror();
 }
 
 // Of the object that an address lies in and of those that it was linked with. The program itself

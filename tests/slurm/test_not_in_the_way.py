@@ -29,6 +29,9 @@ class NotInTheWay(comparing.Comparing):
         self.assert_same("-n1", "/nonexistent")
         self.assert_same("-n1", "sh", "-c", "kill -SEGV $$")
 
+    def test_the_loader_has_no_error_to_tell(self):
+        self.assertEqual(self.assert_same("-n1", f"{harness.APPS}/dlerror_first").stdout, "no error\n")
+
     def test_libraries_with_an_mpi_of_their_own(self):
         """As a sequential MUMPS brings one. Loaded without RTLD_GLOBAL they are behind nobody."""
         for how in "linked", "dlopen":
