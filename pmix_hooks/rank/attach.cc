@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -36,6 +37,7 @@ struct Self {
   char library[40];
   int world_rank;
   int local_rank;  // -1 until known
+  int pid;         // who attached
   int thread_level;
   bool events;
   bool by_pmix;  // the transport
@@ -262,6 +264,7 @@ void join() {
   if (!claim(world.table)) return;
   ondeloc_cell* row = own_row();
   if (row == nullptr || !prepare_counting(world.table, row)) return;
+  self.pid = getpid();
   publish_slot();
   start_reporting(row, world.world_of_local);
   start_counting();
@@ -293,6 +296,7 @@ void attach() {
 }
 
 void detach() {
+  if (getpid() != self.pid) return;  // a child that the rank has forked
   if (!attached.exchange(false)) return;
   remove_hooks();
   counting.active.store(false);

@@ -15,6 +15,24 @@ while not pathlib.Path(sys.argv[1]).exists() and time.monotonic() < end:
 print("there is a report" if pathlib.Path(sys.argv[1]).exists() else "there is none")
 """
 
+# Open MPI waits there for ever, and takes what other ranks send: they have to wait for its end.
+CHILD_FINALIZES = """import os, pathlib, signal, sys, time
+from mpi4py import MPI
+child = os.fork()
+if child == 0:
+    signal.alarm(1)
+    MPI.Finalize()
+    os._exit(0)
+os.waitpid(child, 0)
+world = MPI.COMM_WORLD
+pathlib.Path(f"{sys.argv[1]}.{world.rank}").touch()
+end = time.monotonic() + 30
+while not pathlib.Path(f"{sys.argv[1]}.{1 - world.rank}").exists() and time.monotonic() < end:
+    time.sleep(0.02)
+for i in range(10):
+    world.Sendrecv(bytearray(100), (world.rank + 1) % 2, 0, bytearray(100), (world.rank + 1) % 2, 0)
+"""
+
 
 class Transport(counting.Counting):
     def assert_by_pmix(self, report):
@@ -48,6 +66,16 @@ class Transport(counting.Counting):
         report = self.run_counted("send_modes", transport="shm",
                                   wrapper=(f"{harness.APPS}/close_fds",))
         self.assertEqual(counting.of_report(report), {})
+
+    def test_the_end_of_a_child_is_not_that_of_the_rank(self):
+        """A copy of the rank that calls MPI_Finalize, as one that Python has forked does when it exits."""
+        for transport in "auto", "shm", "pmix":
+            with self.subTest(transport):
+                result = self.srun("-n2", "python3", "-c", CHILD_FINALIZES, transport, timeout=60,
+                                   ondeloc=f"online,decide=never,transport={transport},report={transport}.json")
+                self.assert_ran(result)
+                sent = counting.of_report(self.report(f"{transport}.json"))
+                self.assertEqual(sent, {(0, 1): (1000, 10), (1, 0): (1000, 10)})
 
     def test_events_of_a_run_in_shm(self):
         report = self.run_counted("send_modes")
