@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "mapcore/apps/cli.h"
+#include "mapcore/apps/narrow_help.h"
 #include "mapcore/base/text.h"
 
 namespace {
@@ -24,14 +25,36 @@ int tell_lost_output() {
   return 1;
 }
 
+std::string failure_message(const CLI::App*, const CLI::Error& error) {
+  return std::string("ondeloc: ") + error.what() + "\nRun with --help for more information.\n";
+}
+
+// CLI11 misses what is required before it sees what nobody knows: of `map --matirx FILE` it would
+// say that --matrix is required.
+std::string unknown_option(const CLI::App& at) {
+  for (const std::string& word : at.remaining()) {
+    if (word.size() > 1 && word.front() == '-') return word;
+  }
+  return "";
+}
+
+int tell_unknown(const std::string& option) {
+  std::fprintf(stderr,
+               "ondeloc: '%s' is not an option here\nRun with --help for more information.\n",
+               ondeloc::shorten(option).c_str());
+  return 2;
+}
+
 // "A subcommand is required" where none was given; which one is not known where one was.
 int tell_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const CLI::App* at = &app;
   int i = 1;
   for (const CLI::App* next = at; i < argc && (next = subcommand(*at, argv[i])) != nullptr; ++i)
     at = next;
-  if (error.get_name() != "RequiredError" || i == argc || argv[i][0] == '-' ||
-      at->get_subcommands({}).empty()) {
+  const bool misses = error.get_name() == "RequiredError";
+  if (!misses || i == argc || argv[i][0] == '-' || at->get_subcommands({}).empty()) {
+    const std::string word = misses ? unknown_option(*at) : "";
+    if (!word.empty()) return tell_unknown(word);
     if (app.exit(error) != 0) return 2;
     return std::cout.flush() ? 0 : tell_lost_output();
   }
@@ -60,9 +83,8 @@ int main(int argc, char** argv) {
   CLI::App app("Where MPI ranks should run: compute, compare and inspect mappings.", "ondeloc");
   app.require_subcommand(1);
   app.set_version_flag("--version", "ondeloc " ONDELOC_VERSION, "Print the version and exit");
-  app.footer(
-      "'ondeloc COMMAND --help' tells more; the manual is ondeloc(1).\n"
-      "Exit status: 0 done, 1 bad input, 2 wrong usage.");
+  app.formatter(ondeloc::cli::narrow_help());
+  app.failure_message(failure_message);
   ondeloc::cli::Job job;
   ondeloc::cli::add_map(app, job);
   ondeloc::cli::add_evaluate(app, job);
@@ -71,6 +93,10 @@ int main(int argc, char** argv) {
   ondeloc::cli::add_algorithms(app, job);
   ondeloc::cli::add_topology(app, job);
   ondeloc::cli::add_profile(app, job);
+  // After the commands: those that are added later inherit it.
+  app.footer(
+      "'ondeloc COMMAND --help' tells more; the manual is ondeloc(1).\n"
+      "Exit status: 0 done, 1 bad input, 2 wrong usage.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

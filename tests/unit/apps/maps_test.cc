@@ -74,6 +74,44 @@ TEST_CASE("numbers of cost model and replay are numbers, and the error says the 
   }
 }
 
+TEST_CASE("a misspelt option is named, also where one that is required is missing") {
+  const TempDir dir;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"map", "--matirx", "x.mat"},
+        {"profile", "--matirx"},
+        {"--matirx"}}) {
+    const Ran ran = run_command(dir, words);
+    CHECK(ran.status == 2);
+    CHECK(says(ran, "ondeloc: '--matirx' is not an option here\n"));
+  }
+  CHECK(says(run_command(dir, {"map"}), "ondeloc: --matrix is required\n"));
+}
+
+TEST_CASE("the help of every command fits 80 columns") {
+  const TempDir dir;
+  std::vector<std::vector<std::string>> commands = {{}};
+  for (const char* name :
+       {"map", "evaluate", "compare", "replay", "algorithms", "topology", "profile"})
+    commands.push_back({name});
+  for (const char* name : {"import", "info", "metrics", "clusters", "classify", "heatmap",
+                           "timeline", "map", "merge", "export"})
+    commands.push_back({"profile", name});
+  for (const std::vector<std::string>& command : commands) {
+    std::vector<std::string> words = command;
+    words.push_back("--help");
+    const Ran ran = run_command(dir, words);
+    CAPTURE(words);
+    CHECK(ran.status == 0);
+    CHECK(ran.out.find("\n\n\n") == std::string::npos);
+    CHECK((ran.out.find("'ondeloc COMMAND --help'") == std::string::npos) != command.empty());
+    std::istringstream lines(ran.out);
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      CHECK(line.size() <= 80);
+    }
+  }
+}
+
 TEST_CASE(
     "errors name the end of a long path, the unknown command, and standard input given twice") {
   const TempDir dir;
