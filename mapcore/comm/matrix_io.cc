@@ -12,6 +12,9 @@
 namespace ondeloc {
 namespace {
 
+// Said where a file does not begin as any of ours does.
+constexpr std::string_view kFormats =
+    "a matrix is n lines of n numbers with blanks between, or CSV with the header src,dst,bytes";
 constexpr double kMaxCell = 1e290;  // sums over kMaxMatrixRanks^2 cells stay finite
 
 // The lines of a text that say something, with their numbers from 1.
@@ -80,7 +83,10 @@ Result<CommMatrix> parse_mat(Lines& lines, std::string_view name) {
   int rows = 0, columns = 0;
   do {
     const auto found = add_row(lines.line(), rows, entries);
-    if (!found) return at_line(name, lines.number(), found.error().message());
+    if (!found)
+      return at_line(name, lines.number(),
+                     fmt::format("{}{}{}", found.error().message(), rows == 0 ? ": " : "",
+                                 rows == 0 ? kFormats : ""));
     if (rows == 0) columns = *found;
     if (*found != columns) {
       return at_line(name, lines.number(),
@@ -110,9 +116,14 @@ struct Columns {
   std::size_t count() const { return 3U + (interval ? 1U : 0U) + (messages ? 1U : 0U); }
 };
 
-std::optional<Columns> parse_header(std::string_view line) {
+std::vector<std::string_view> fields(std::string_view line) {
   std::vector<std::string_view> words = split(line, ',');
-  for (std::string_view& word : words) word = trim_blanks(word);
+  for (std::string_view& word : words) word = csv_field(word);
+  return words;
+}
+
+std::optional<Columns> parse_header(std::string_view line) {
+  std::vector<std::string_view> words = fields(line);
   Columns columns;
   if (words.front() == "interval") {
     columns.interval = true;
@@ -125,13 +136,13 @@ std::optional<Columns> parse_header(std::string_view line) {
 }
 
 Result<int> parse_index(std::string_view word, int limit, std::string_view what) {
-  const auto value = parse_unsigned(trim_blanks(word), static_cast<std::uint64_t>(limit) - 1);
+  const auto value = parse_unsigned(word, static_cast<std::uint64_t>(limit) - 1);
   if (value) return static_cast<int>(*value);
   return Error(fmt::format("'{}' is not a {} (0 to {})", shorten(word), what, limit - 1));
 }
 
 Result<Row> parse_row(std::string_view line, const Columns& columns) {
-  std::vector<std::string_view> words = split(line, ',');
+  std::vector<std::string_view> words = fields(line);
   if (words.size() != columns.count()) {
     return Error(fmt::format("{} fields where the header has {}", words.size(), columns.count()));
   }
@@ -146,11 +157,11 @@ Result<Row> parse_row(std::string_view line, const Columns& columns) {
   if (!src) return src.error();
   const auto dst = parse_index(words[1], kMaxMatrixRanks, "rank");
   if (!dst) return dst.error();
-  const auto bytes = parse_cell(trim_blanks(words[2]));
+  const auto bytes = parse_cell(words[2]);
   if (!bytes) return bytes.error();
   row.entry = {*src, *dst, *bytes, 0};
   if (columns.messages) {
-    const auto messages = parse_cell(trim_blanks(words[3]));
+    const auto messages = parse_cell(words[3]);
     if (!messages) return messages.error();
     row.entry.messages = *messages;
   }
@@ -167,10 +178,9 @@ Result<Table> parse_csv(Lines& lines, std::string_view name, bool needs_interval
   const auto columns = parse_header(lines.line());
   if (!columns || (needs_interval && !columns->interval)) {
     return at_line(name, lines.number(),
-                   fmt::format("the header of a CSV is {}, not '{}'",
-                               needs_interval ? "interval,src,dst,bytes"
-                                              : "src,dst,bytes or interval,src,dst,bytes",
-                               shorten(lines.line())));
+                   fmt::format("'{}' is not {}", shorten(lines.line()),
+                               needs_interval ? "the header interval,src,dst,bytes of a series"
+                                              : fmt::format("understood: {}", kFormats)));
   }
   Table table;
   while (lines.next()) {

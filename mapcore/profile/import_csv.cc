@@ -25,6 +25,13 @@ namespace {
 constexpr std::string_view kHeaderLine = "time_us,src,dst,bytes";
 constexpr std::size_t kMaxLine = 256;
 
+bool is_header(std::string_view line) {
+  std::string names;
+  for (const std::string_view name : split(line, ','))
+    names.append(names.empty() ? "" : ",").append(csv_field(name));
+  return names == kHeaderLine;
+}
+
 // "12" or "12.345" microseconds -> nanoseconds.
 std::optional<std::uint64_t> parse_time(std::string_view text) {
   const std::size_t dot = text.find('.');
@@ -153,7 +160,7 @@ Status for_each_line(int fd, const std::string& name, double base, const Progres
   while (auto line = lines.next()) {
     if (progress && lines.line() % 65536 == 0) progress(base + lines.share() / 2);
     if (lines.line() == 1) line = without_mark(*line);
-    if (line->empty() || (lines.line() == 1 && *line == kHeaderLine)) continue;
+    if (line->empty() || (lines.line() == 1 && is_header(*line))) continue;
     const auto event = parse_event_line(*line);
     if (!event) {
       return Error(
@@ -178,10 +185,10 @@ std::optional<ProfileEvent> parse_event_line(std::string_view line) {
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t comma = line.find(',');
     if (comma == line.npos) return std::nullopt;
-    part[i] = trim_blanks(line.substr(0, comma));
+    part[i] = csv_field(line.substr(0, comma));
     line.remove_prefix(comma + 1);
   }
-  part[3] = trim_blanks(line);
+  part[3] = csv_field(line);
   const auto time = parse_time(part[0]);
   const auto src = parse_unsigned(part[1], profile_format::kMaxRanks - 1);
   const auto dst = parse_unsigned(part[2], profile_format::kMaxRanks - 1);

@@ -17,9 +17,9 @@ std::optional<RankMemory> parse_line(std::string_view line, int ranks) {
   const auto parts = split(line, ',');
   if (parts.size() != 2 && parts.size() != 3) return std::nullopt;
   const auto rank =
-      parse_unsigned(trim_blanks(parts[0]), static_cast<std::uint64_t>(std::max(ranks - 1, 0)));
-  const auto accessed = parse_unsigned(trim_blanks(parts[1]));
-  const auto dram = parse_unsigned(trim_blanks(parts.back()), UINT64_MAX - 1);
+      parse_unsigned(csv_field(parts[0]), static_cast<std::uint64_t>(std::max(ranks - 1, 0)));
+  const auto accessed = parse_unsigned(csv_field(parts[1]));
+  const auto dram = parse_unsigned(csv_field(parts.back()), UINT64_MAX - 1);
   if (!rank || !accessed || !dram) return std::nullopt;
   const bool known = parts.size() == 3;
   return RankMemory{static_cast<std::uint32_t>(*rank), *accessed, known, known ? *dram : 0};
@@ -34,7 +34,8 @@ Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const st
   for (const std::string_view whole : split(without_mark(text), '\n')) {
     const std::string_view line = trim_blanks(whole);
     ++number;
-    if (line.empty() || (number == 1 && line.starts_with("rank,"))) continue;
+    if (line.empty() || (number == 1 && csv_field(line.substr(0, line.find(','))) == "rank"))
+      continue;
     const auto memory = parse_line(line, ranks);
     if (!memory || !found.emplace(memory->rank, *memory).second)
       return Error(

@@ -46,6 +46,25 @@ TEST_CASE("a byte order mark is no part of the header") {
             .ok());
 }
 
+TEST_CASE("fields of CSV may stand in quotes, as R writes them") {
+  const auto matrix = parse_matrix("\"src\",\"dst\",\"bytes\"\r\n\"0\",\"1\",1e3\r\n", "f");
+  REQUIRE(matrix.ok());
+  CHECK(matrix->total_bytes() == 1000);
+  CHECK(!parse_matrix("src,dst,bytes\n0,1,\"1,000\"\n", "f").ok());
+}
+
+TEST_CASE("a file that begins as none of ours is told what ours are") {
+  for (const char* text : {"src;dst;bytes\n0;1;5\n", "src\tdst\tbytes\n0\t1\t5\n", "0,1\n1,0\n",
+                           "%%MatrixMarket matrix coordinate real general\n", "[[0,1],[1,0]]\n",
+                           ",src,dst,bytes\n0,0,1,5\n"}) {
+    CAPTURE(text);
+    const auto matrix = parse_matrix(text, "f");
+    REQUIRE(!matrix.ok());
+    CHECK(matrix.error().message().find("n lines of n numbers with blanks between, or CSV with the "
+                                        "header src,dst,bytes") != std::string::npos);
+  }
+}
+
 TEST_CASE("intervals, empty ones included") {
   const auto series = parse_intervals("interval,src,dst,bytes\n0,0,1,5\n2,1,2,7\n", "m");
   REQUIRE(series.ok());

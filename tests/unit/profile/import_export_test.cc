@@ -128,10 +128,13 @@ TEST_CASE("a file that cannot be read to its end is not imported") {
   CHECK(!std::filesystem::exists(dir.file("out")));
 }
 
-TEST_CASE("times with decimals, blanks, CRLF, a mark and a last line without end are taken") {
+TEST_CASE(
+    "times with decimals, blanks, CRLF, quotes, a mark and a last line without end are taken") {
   const TempDir dir;
   write_text(dir.file("h.csv"), "\xEF\xBB\xBFtime_us,src,dst,bytes\n5,0,1,10\n");
   CHECK(import_events_csv(dir.file("h.csv"), dir.file("out"))->events == 1);
+  write_text(dir.file("q.csv"), "\"time_us\",\"src\",\"dst\",\"bytes\"\r\n\"5\",0,1,\"10\"\r\n");
+  CHECK(import_events_csv(dir.file("q.csv"), dir.file("out"))->events == 1);
   write_text(dir.file("e.csv"),
              "\xEF\xBB\xBF"
              "1.5,0,1,10\r\n 2 , 1 , 0 , 3\n\n3.001,1,0,3");
