@@ -103,18 +103,20 @@ Json whole(double bytes) {
 Json info_json(const ReportInput& report, const std::string& file) {
   double off_node = 0;
   for (const auto& [rank, bytes] : report.off_node) off_node += bytes;
-  return {{"file", file},
-          {"kind", "report"},
-          {"node", report.node},
-          {"job", report.job},
-          {"step", report.step},
-          {"ranks", report.matrix.ranks},
-          {"ranks_recorded", report.ranks.size()},
-          {"seconds", report.seconds},
-          {"bytes", whole(report.matrix.total_bytes())},
-          {"off_node_bytes", whole(off_node)},
-          {"intervals", report.intervals},
-          {"remaps", report.remaps}};
+  Json out = {{"file", file},
+              {"kind", "report"},
+              {"node", report.node},
+              {"job", report.job},
+              {"step", report.step},
+              {"ranks", report.matrix.ranks},
+              {"ranks_recorded", report.ranks.size()},
+              {"seconds", report.seconds},
+              {"bytes", whole(report.matrix.total_bytes())},
+              {"off_node_bytes", whole(off_node)},
+              {"intervals", report.intervals},
+              {"remaps", report.remaps}};
+  if (!report.notes.empty()) out["notes"] = report.notes;
+  return out;
 }
 
 std::string value_text(const Json& value) {

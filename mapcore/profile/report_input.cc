@@ -57,6 +57,19 @@ std::optional<std::vector<MatrixEntry>> read_matrix_cells(const Json& cells) {
   return entries;
 }
 
+// They are shown on terminals, where control characters would do things.
+void read_notes(const Json& report, ReportInput& input) {
+  const Json* notes = find(report, "notes");
+  if (notes == nullptr || !notes->is_array()) return;
+  for (const Json& note : *notes) {
+    if (!note.is_string()) continue;
+    std::string text = note.get<std::string>();
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    input.notes.push_back(std::move(text));
+  }
+}
+
 void read_extras(const Json& report, ReportInput& input) {
   if (const Json* node = find(report, "node"); node != nullptr && node->is_string())
     input.node = node->get<std::string>();
@@ -73,6 +86,7 @@ void read_extras(const Json& report, ReportInput& input) {
     input.intervals = intervals->size();
     if (!intervals->empty()) input.seconds = number(intervals->back(), "t").value_or(0);
   }
+  read_notes(report, input);
   if (const Json* totals = find(report, "totals"))
     input.remaps = static_cast<int>(std::min(number(*totals, "remaps").value_or(0), 1e9));
 }
@@ -93,6 +107,9 @@ Result<ReportInput> parse_report(std::string_view text, const std::string& name)
   ReportInput input;
   for (const Json& rank : *ranks) {
     const auto index = rank_at(rank, "rank");
+    if (const Json* value = find(rank, "rank"); value != nullptr && *value == -1)
+      return Error(fmt::format(
+          "report '{}' is of a step that ended before all of its tasks had been started", name));
     if (!index) return Error(fmt::format("'{}' is not a report of ondeloc: odd ranks", name));
     input.ranks.push_back(*index);
   }

@@ -23,6 +23,7 @@ struct ReportInput {
   std::size_t intervals = 0;
   double seconds = 0;
   int remaps = 0;
+  std::vector<std::string> notes;
 };
 
 // `text` begins with '{'. `name` is what errors call it.

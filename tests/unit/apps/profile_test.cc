@@ -45,12 +45,15 @@ TEST_CASE("sizes and numbers that cannot be are one sentence") {
 TEST_CASE("what info prints of a report reads as bytes and seconds") {
   const TempDir dir;
   write_text(dir.file("r.json"), R"({"job":7,"ranks":[{"rank":0},{"rank":1}],
-    "matrix":[{"src":0,"dst":1,"bytes":127270912,"messages":3}],"intervals":[{"t":6.29363609}]})");
+    "matrix":[{"src":0,"dst":1,"bytes":127270912,"messages":3}],"intervals":[{"t":6.29363609}],
+    "notes":["no MPI_Init","\u001b[2J",5]})");
   const Ran ran = run_command(dir, {"profile", "info", dir.file("r.json")});
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
   CHECK(ran.out.find("bytes             127270912\n") != std::string::npos);
   CHECK(ran.out.find("seconds           6.293636\n") != std::string::npos);
+  CHECK(ran.out.find("notes             no MPI_Init\nnotes             ?[2J\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a window without messages is told by every command that takes one") {

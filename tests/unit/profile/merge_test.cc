@@ -173,6 +173,8 @@ TEST_CASE("the report of an online run is a matrix; anything else is one sentenc
   REQUIRE(odd.ok());
   CHECK(odd->job == 0);
   CHECK(odd->step == 0);
+  CHECK(parse_report(R"({"ranks":[{"rank":0},{"rank":-1}],"matrix":[]})", "r").error().message() ==
+        "report 'r' is of a step that ended before all of its tasks had been started");
   for (const char* bad : {"{", "{}", "[]", R"({"matrix":[],"ranks":[]})",
                           R"({"matrix":[{"src":-1,"dst":0,"bytes":1,"messages":1}],"ranks":[]})",
                           R"({"matrix":[{"src":0,"dst":1,"bytes":-1,"messages":1}],"ranks":[]})",
