@@ -295,8 +295,16 @@ class Mapper {
       (void)need_machine();  // without it: no topology in the report
     const Report report = complete_report(missing_counts());
     write_report(report);
-    if (config_.options.verbose) lines_.push_back(summary_line(report));
+    if (config_.options.verbose) tell_summary(report);
     return lines_;
+  }
+
+  // Who sees that nobody was moved wants to know why, and has perhaps asked for no report.
+  void tell_summary(const Report& report) {
+    lines_.push_back(summary_line(report));
+    if (report.remaps > 0) return;
+    for (const std::string& note : report.notes)
+      lines_.push_back(fmt::format("{}: {}", report.node, note));
   }
 
   std::string report_path() const {

@@ -534,7 +534,12 @@ TEST_CASE("where nobody attaches the report has the CPUs of the step, not of the
   for (const pid_t pid : step.pids)
     waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
   const std::string pattern = temporary_report();
-  (void)run_mapper(config_for(step, pattern));
+  const auto lines = run_mapper(config_for(step, pattern));
+  REQUIRE(lines.size() >= 2);  // verbose: nobody was moved, and why
+  CHECK(lines[0].find("0 remaps") != std::string::npos);
+  CHECK(std::count(lines.begin(), lines.end(),
+                   "n1: no process called MPI_Init under ondeloc: nothing was counted or moved") ==
+        1);
   const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
   CHECK(report["topology"]["cpus"] == "0");
   REQUIRE(report["topology"]["numa"].size() == 1);
