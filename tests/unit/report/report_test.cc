@@ -175,13 +175,18 @@ TEST_CASE("a character device takes the report and stays one") {
   CHECK(dir.files() == 3);
 }
 
-TEST_CASE("the README lists every key of the report, word for word") {
+TEST_CASE("the README and the manual list every key of the report, word for word") {
   std::ifstream in(ONDELOC_TEST_DATA "/../../README.md");
   const std::string readme{std::istreambuf_iterator<char>(in), {}};
+  std::ifstream page(ONDELOC_TEST_DATA "/../../etc/man/ondeloc.7");
+  const std::string manual{std::istreambuf_iterator<char>(page), {}};
   for (const ReportKey& key : report_keys()) {
     const std::string row = "| `" + std::string(key.path) + "` | " + std::string(key.unit) + " | " +
                             std::string(key.meaning) + " |";
     INFO(row);
     CHECK(readme.find(row) != std::string::npos);
+    const std::string unit = key.unit.empty() ? "" : " (" + std::string(key.unit) + ")";
+    CHECK(manual.find(".TP\n.B " + std::string(key.path) + "\n" + std::string(key.meaning) + unit +
+                      "\n") != std::string::npos);
   }
 }
