@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The callbacks in slurmstepd itself. They run as root or, in user_init, with the user's effective
 // ids: they map nothing, read no file of the user and start no process.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,10 +29,20 @@ Status prepare(spank_t spank, Arguments arguments, Step& s) {
   return make_descriptors(spank, s);
 }
 
+// `key` of plugstack.conf is what helps where the plugin was installed elsewhere than it was built
+// for.
+Status check_file(const std::string& path, int mode, std::string_view key) {
+  Status good = check_trusted_file(path, mode);
+  if (good || good.error().code() != ENOENT) return good;
+  return Error(
+      fmt::format("{} ({}= in plugstack.conf says where it is)", good.error().message(), key),
+      ENOENT);
+}
+
 Status check_files(const Step& s) {
-  if (Status good = check_trusted_file(s.mapper, X_OK); !good) return good;
+  if (Status good = check_file(s.mapper, X_OK, "libexec"); !good) return good;
   if (!s.watch) return {};
-  return check_trusted_file(s.rank_lib, R_OK);
+  return check_file(s.rank_lib, R_OK, "rank-lib");
 }
 
 // Under contain_spank (24.05) this is a clone with borrowed thread state, no place to register a

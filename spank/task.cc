@@ -75,7 +75,7 @@ void task_init(spank_t spank) {
   if (good && s.watch) good = watch(spank, s, task);
   if (good) return;
   fail_open(good.error().message());
-  if (tells) tell_pending();
+  tell_pending(tells);
 }
 
 }  // namespace ondeloc

@@ -25,12 +25,15 @@ void fail_open(std::string_view why) {
   Step& s = step();
   s.watch = s.bind = false;
   s.pending = std::string(why) + "; the job runs on without it";
-  slurm_info("ondeloc: %s", s.pending.c_str());  // slurm_error would reach the terminal, too
 }
 
-void tell_pending() {
+void tell_pending(bool to_user) {
   Step& s = step();
-  if (s.asked && !s.pending.empty()) tell(s.pending);
+  if (s.pending.empty()) return;
+  if (s.asked && to_user)
+    tell(s.pending);  // in slurmd's log, too
+  else
+    slurm_info("ondeloc: %s", s.pending.c_str());  // slurm_error would reach the terminal
   s.pending.clear();
 }
 

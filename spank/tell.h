@@ -13,11 +13,12 @@ namespace ondeloc {
 void tell(std::string_view sentence);
 // The same if the user asked for ondeloc, else to slurmd's log.
 void tell_or_log(std::string_view sentence);
-// An internal failure: everything goes off; "ondeloc: <why>; the job runs on without it", told as
-// soon as the terminal is connected if the user asked for ondeloc, else only logged.
+// An internal failure: everything goes off; "ondeloc: <why>; the job runs on without it" is kept
+// until tell_pending.
 void fail_open(std::string_view why);
-// Tells what fail_open had to keep. From user_init on.
-void tell_pending();
+// What fail_open has kept: one line, to the terminal (from user_init on it is connected) of a user
+// who asked for ondeloc, else and unless `to_user` to slurmd's log alone.
+void tell_pending(bool to_user = true);
 // Text of the mapper as lines fit for a terminal: at most 20, of at most 200 bytes each, without
 // control characters. The mapper runs as the user, so this is untrusted.
 std::vector<std::string> clean_lines(std::string_view text);

@@ -194,20 +194,27 @@ class Faults(harness.Case):
             self.assertRegex(result.stderr, f"^ondeloc: [^\n]*{where}/r.json[^\n]*{why}\n$")
         self.assertEqual(os.listdir(f"{self.dir}/roots"), [])
 
-    def assert_runs_without(self, missing):
+    @staticmethod
+    def told_in_log():
+        text = pathlib.Path(harness.ROOT, "slurm", "slurmd-node0.log").read_text(encoding="utf-8", errors="replace")
+        return text.count("the job runs on without it")
+
+    def assert_runs_without(self, missing, key):
+        logged = self.told_in_log()
         result = self.srun("-n4", WORK, "-m", "50", ondeloc="online,report=r.json")
         self.assert_ran(result)
-        self.assertEqual(result.stderr, f"ondeloc: {missing}: No such file or directory; "
-                         "the job runs on without it\n")
+        self.assertEqual(result.stderr, f"ondeloc: {missing}: No such file or directory ({key}= in plugstack.conf "
+                         "says where it is); the job runs on without it\n")
+        self.assertEqual(self.told_in_log() - logged, 1)
         self.assertFalse(pathlib.Path(self.dir, "r.json").exists())
 
     def test_rank_library_missing(self):
         with Renamed(harness.RANK_LIB):
-            self.assert_runs_without(harness.RANK_LIB)
+            self.assert_runs_without(harness.RANK_LIB, "rank-lib")
 
     def test_mapper_file_missing(self):
         with Renamed(harness.MAPPER):
-            self.assert_runs_without(harness.MAPPER)
+            self.assert_runs_without(harness.MAPPER, "libexec")
 
     def test_files_that_others_can_write_are_not_used(self):
         os.chmod(harness.MAPPER, 0o775)
@@ -220,12 +227,15 @@ class Faults(harness.Case):
         text = harness.PLUGSTACK.read_text(encoding="utf-8")
         self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="utf-8")
         harness.PLUGSTACK.write_text(text.rstrip("\n") + " speed=3\n", encoding="utf-8")
+        logged = self.told_in_log()
         result = self.srun("-n1", "hostname", ondeloc="online")
         self.assert_ran(result)
         self.assertIn("plugstack.conf: 'speed' is not known", result.stderr)
+        self.assertEqual(self.told_in_log() - logged, 1)
         result = self.srun("-n1", "hostname")
         self.assert_ran(result)
         self.assertEqual(result.stderr, "", "who does not ask for ondeloc is not bothered")
+        self.assertEqual(self.told_in_log() - logged, 2)
 
 
 if __name__ == "__main__":
