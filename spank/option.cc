@@ -39,7 +39,8 @@ void register_option(spank_t spank) {
   static char name[] = "ondeloc";
   static char argument[] = "MODE[:ARG][,key=value...]";
   static char usage[] =
-      "place the ranks by who talks to whom: off, online or static:FILE; --ondeloc=help tells all";
+      "place the ranks by who talks to whom: off, online, static:FILE or profile:FILE; "
+      "--ondeloc=help tells all";
   static spank_option option = {name, argument, usage, 1, 0, option_given};
   const spank_context_t context = spank_context();
   if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) return;
