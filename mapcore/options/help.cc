@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "mapcore/base/narrow_text.h"
 #include "mapcore/options/algorithm_table.h"
 #include "mapcore/options/option_table.h"
 
@@ -38,8 +39,9 @@ std::string algorithms_text() {
 }  // namespace
 
 std::string options_help() {
-  return "--ondeloc=MODE[:ARGUMENT][,key=value...]\n\n" + modes_text() + "\n" + keys_text() + "\n" +
-         algorithms_text() + "\nThe manual is ondeloc(7).\n";
+  return narrow_text("--ondeloc=MODE[:ARGUMENT][,key=value...]\n\n" + modes_text() + "\n" +
+                     keys_text() + "\n" + algorithms_text() +
+                     "\nThis is ondeloc " ONDELOC_VERSION "; the manual is ondeloc(7).\n");
 }
 
 }  // namespace ondeloc
