@@ -5,7 +5,7 @@
 set(ondeloc_directories
     ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_LIBDIR}/ondeloc ${CMAKE_INSTALL_LIBDIR}/slurm ${CMAKE_INSTALL_LIBEXECDIR}/ondeloc
     ${CMAKE_INSTALL_SYSCONFDIR}/plugstack.conf.d ${CMAKE_INSTALL_MANDIR}/man1 ${CMAKE_INSTALL_MANDIR}/man5
-    ${CMAKE_INSTALL_MANDIR}/man7 ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    ${CMAKE_INSTALL_MANDIR}/man7 ${CMAKE_INSTALL_DOCDIR} ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(CODE "set(ondeloc_directories \"${ondeloc_directories}\")")
 install(CODE [[
   foreach(directory IN LISTS ondeloc_directories)
