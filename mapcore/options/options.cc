@@ -84,6 +84,11 @@ Status check_together(Options& options, const std::vector<std::string_view>& giv
     return Error("relative goes with static:FILE only");
   if (contains(given, "cells") && options.mode != Mode::kProfile)
     return Error("cells goes with profile:FILE only");
+  if (options.mode == Mode::kStatic || options.mode == Mode::kProfile) {
+    for (const std::string_view key : {"algorithm", "threshold", "decide", "memory"}) {
+      if (contains(given, key)) return Error(fmt::format("{} goes with online only", key));
+    }
+  }
   if (options.mode == Mode::kStatic) options.decide = Decide::kNever;
   if (options.mode == Mode::kProfile) {
     if (Status good = check_file_pattern(options.file); !good)

@@ -82,6 +82,12 @@ TEST_CASE("modes") {
   CHECK(error_of("profile:f,cells=many") == "cells: 'many' is no number of cells: use 1 to 256");
   CHECK(parse_options("profile:f")->cells == 128);
   CHECK(parse_options("profile:f,cells=256")->cells == 256);
+  for (const char* mode : {"static:f", "profile:f"}) {
+    CHECK(error_of(std::string(mode) + ",algorithm=packed") == "algorithm goes with online only");
+    CHECK(error_of(std::string(mode) + ",threshold=0.1") == "threshold goes with online only");
+    CHECK(error_of(std::string(mode) + ",decide=always") == "decide goes with online only");
+    CHECK(error_of(std::string(mode) + ",memory=stay") == "memory goes with online only");
+  }
   CHECK(error_of("online,relative") == "relative goes with static:FILE only");
 }
 
