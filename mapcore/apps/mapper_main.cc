@@ -28,13 +28,13 @@ constexpr int kInternalError = 2;
 
 class Arguments {
  public:
-  // Keys with their last value; --relative has none. Errors name the key.
+  // Keys with their last value; --relative and --version have none. Errors name the key.
   static Result<Arguments> parse(int argc, char** argv) {
     Arguments arguments;
     for (int i = 1; i < argc; ++i) {
       const std::string key = argv[i];
       if (!key.starts_with("--")) return Error(fmt::format("'{}' is not an option", shorten(key)));
-      const bool is_flag = key == "--relative";
+      const bool is_flag = key == "--relative" || key == "--version";
       if (!is_flag && i + 1 >= argc)
         return Error(fmt::format("option {} needs a value", shorten(key)));
       arguments.values_[key.substr(2)].push_back(is_flag ? "" : argv[++i]);
@@ -148,6 +148,10 @@ int run(int argc, char** argv) {
   }
   if (arguments->has("bind")) return run_static(*arguments);
   if (arguments->has("segment")) return run_online(*arguments);
+  if (arguments->has("version")) {
+    fmt::print("ondeloc-mapper {}\n", ONDELOC_VERSION);
+    return 0;
+  }
   fmt::print(stderr, "ondeloc-mapper is started by the ondeloc plugin of Slurm; see ondeloc(7)\n");
   return kInternalError;
 }

@@ -197,3 +197,12 @@ TEST_CASE("what is told on a closed standard error does not get into the output"
     CHECK(lost.told() == 1);
   }
 }
+
+TEST_CASE("both programs tell the same version") {
+  const TempDir dir;
+  const Ran mapper = run_program(dir, ONDELOC_MAPPER, {"--version"});
+  CHECK(mapper.status == 0);
+  CHECK(mapper.out.starts_with("ondeloc-mapper "));
+  const Ran command = run_command(dir, {"--version"});
+  CHECK(command.out == "ondeloc " + mapper.out.substr(mapper.out.find(' ') + 1));
+}
