@@ -11,6 +11,7 @@
 namespace ondeloc {
 
 std::string name_of_input(const std::string& path) {
+  if (path.empty()) return "a file without a name";  // "$FILE" of a script that has not set it
   return path == "-" ? "standard input" : shorten_path(path);
 }
 

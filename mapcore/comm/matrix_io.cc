@@ -138,7 +138,7 @@ std::optional<Columns> parse_header(std::string_view line) {
 Result<int> parse_index(std::string_view word, int limit, std::string_view what) {
   const auto value = parse_unsigned(word, static_cast<std::uint64_t>(limit) - 1);
   if (value) return static_cast<int>(*value);
-  return Error(fmt::format("'{}' is not a {} (0 to {})", shorten(word), what, limit - 1));
+  return Error(fmt::format("'{}' is no {} (0 to {})", shorten(word), what, limit - 1));
 }
 
 Result<Row> parse_row(std::string_view line, const Columns& columns) {

@@ -437,6 +437,13 @@ TEST_CASE("an option with nothing in it is not one that is left out") {
   }
 }
 
+TEST_CASE("an input without a name is called so") {
+  const TempDir dir;
+  const Ran ran = run_command(dir, {"map", "-t", "pu:2", "-m", ""});
+  CHECK(ran.status == 1);
+  CHECK(says(ran, "ondeloc: a file without a name: No such file or directory\n"));
+}
+
 TEST_CASE("the command tells its version") {
   const TempDir dir;
   const Ran ran = run_command(dir, {"--version"});
