@@ -2,6 +2,7 @@
 #include "mapcore/base/new_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +16,8 @@ namespace ondeloc {
 namespace {
 
 std::string failed(const std::string& name) {
-  return (name == "-" ? "standard output" : "'" + shorten_path(name) + "'") + " cannot be written";
+  if (name == "-") return "standard output cannot be written";
+  return fmt::format("'{}' cannot be written", shorten_path(name));
 }
 
 Error cannot_write(const std::string& name) { return Error::from_errno(failed(name)); }
@@ -90,7 +92,7 @@ Result<NewFile> NewFile::create(const std::string& path) {
     return file;
   }
   if (file.target_.empty())
-    return Error("'" + shorten_path(path) + "' is another user's link: name another file");
+    return Error(fmt::format("'{}' is another user's link: name another file", shorten_path(path)));
   struct stat info {};
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (!exists && errno != ENOENT) return cannot_write(path);
