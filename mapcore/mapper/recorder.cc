@@ -215,6 +215,17 @@ class Recorder {
     return notes;
   }
 
+  // A profile without a message is not what was wanted: why is in what is missing.
+  void tell_summary(const std::vector<std::string>& missing) {
+    const std::vector<std::string> told = lines_;
+    lines_.push_back(fmt::format("{}: {} messages recorded in {} bytes", config_.node,
+                                 writer_->events(), writer_->octets()));
+    for (const std::string& note : missing) {
+      if (writer_->events() == 0 && std::find(told.begin(), told.end(), note) == told.end())
+        lines_.push_back(fmt::format("{}: {}", config_.node, note));
+    }
+  }
+
   // `missing`: for the notes, behind those on what the volumes of the file rest on.
   void close_file(const std::vector<std::string>& missing) {
     learn_world_ranks();
@@ -228,9 +239,7 @@ class Recorder {
     lines_.insert(lines_.end(), lost.begin(), lost.end());
     (void)writer_->add_notes(notes);
     if (Status closed = writer_->finish(); !closed) lines_.push_back(closed.error().message());
-    if (config_.options.verbose)
-      lines_.push_back(
-          fmt::format("{} messages recorded in {} bytes", writer_->events(), writer_->octets()));
+    if (config_.options.verbose) tell_summary(missing);
   }
 
   std::vector<std::string> drop_sentences() const {

@@ -258,9 +258,12 @@ TEST_CASE("a program without MPI is told of in the profile alone") {
   }
   MapperConfig config;
   config.segment_fd = segment.get();
-  config.options = *parse_options("profile:" + pattern);
+  config.options = *parse_options("profile:" + pattern + ",verbose");
   config.node = "n1";
-  CHECK(run_recorder(config).empty());
+  const auto lines = run_recorder(config);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].find("n1: 0 messages recorded in ") == 0);
+  CHECK(lines[1] == "n1: no process called MPI_Init under ondeloc: nothing was counted or moved");
   waitpid(pid, nullptr, 0);
   const std::string path =
       file_of_node(config.options.file, map_segment(segment.get()).header(), config.node);
