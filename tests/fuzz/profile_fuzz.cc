@@ -45,7 +45,7 @@ Octets block_of(profile_format::BlockHeader header, std::span<const std::uint8_t
 profile_format::FileHeader head(std::uint32_t ranks) {
   profile_format::FileHeader header;
   header.ranks = ranks;
-  header.node = "n";
+  header.node.assign(1, 'n');  // GCC 12 warns of = "n" (its bug 105651)
   return header;
 }
 
