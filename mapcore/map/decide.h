@@ -41,14 +41,14 @@ bool worth_remapping(const DecisionInput& input);
 // came `seconds` after the last (mapper/interval.h). `longest`: the cap, seconds.
 double until_next_look(double seconds, double slope, double longest);
 
-// mig: moved ranks' own bytes in memory over the slower of memory and link where memory follows; 1 ms
-// for every rank that changes its slot otherwise. `resident` may be empty (then 1 ms each).
+// mig: moved ranks' own bytes in memory over the slower of memory and link where memory follows; 1
+// ms for every rank that changes its slot otherwise. `resident` may be empty (then 1 ms each).
 double migration_seconds(const CostModel& model, const SlotSet& slots, const Mapping& before,
                          const Mapping& after, std::span<const double> resident,
                          bool memory_follows);
 
-// Seconds since the cosine of this interval's and the last interval's traffic fell below 0.9, silent
-// intervals left out: a pause is no other phase, and nothing is gained while it lasts.
+// Seconds since the cosine of this interval's and the last interval's traffic fell below 0.9,
+// silent intervals left out: a pause is no other phase, and nothing is gained while it lasts.
 class PhaseClock {
  public:
   // `seconds` = length of the interval that `traffic` was seen in. Returns at least that.

@@ -7,7 +7,8 @@ int begin(void) { return MPI_Init(NULL, NULL); }
 
 int use(void) {
   int size;
-  return MPI_Comm_size(MPI_COMM_WORLD, &size) || MPI_Barrier(MPI_COMM_WORLD) || printf("of %d\n", size) < 0;
+  return MPI_Comm_size(MPI_COMM_WORLD, &size) || MPI_Barrier(MPI_COMM_WORLD) ||
+         printf("of %d\n", size) < 0;
 }
 
 int end(void) { return MPI_Finalize(); }

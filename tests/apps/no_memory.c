@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Uses a communicator for the first time while the process may have no more memory than it has. Rank 0 sends rank 1
- * MESSAGES on it, all but the first with the limit gone, and as many on another one. */
+ * Uses a communicator for the first time while the process may have no more memory than it has.
+ * Rank 0 sends rank 1 MESSAGES on it, all but the first with the limit gone, and as many on another
+ * one. */
 #include <mpi.h>
 #include <stdio.h>
 #include <sys/resource.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program without MPI that uses such a library: linked with it, or as Python loads what it imports.
+// A program without MPI that uses such a library: linked with it, or as Python loads what it
+// imports.
 #ifdef SOLVER
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sequential builds of MUMPS or LAMMPS have: MPI for one process, inside the library. Each call says its number.
+// What sequential builds of MUMPS or LAMMPS have: MPI for one process, inside the library. Each
+// call says its number.
 #include <stdio.h>
 
 int MPI_Init(int *argc, char ***argv) {
