@@ -355,8 +355,8 @@ TEST_CASE("tables fit 80 columns, name their columns, and call a node without a 
   std::string squares = large.out.substr(large.out.find("distance"));
   CHECK(widest_line(squares) <= 80);
   CHECK(squares.find("NUMA node  0  1  2") != std::string::npos);
-  const Ran compared = run_command(dir, {"compare", "-t", "numa:4 core:8 pu:1", "-m",
-                                         ONDELOC_TEST_DATA "/npb/cg.A.32/bytes.mat"});
+  const std::string matrix = std::string(ONDELOC_TEST_DATA) + "/npb/cg.A.32/bytes.mat";
+  const Ran compared = run_command(dir, {"compare", "-t", "numa:4 core:8 pu:1", "-m", matrix});
   REQUIRE(compared.status == 0);
   CHECK(widest_line(compared.out) <= 80);
 }

@@ -160,7 +160,7 @@ TEST_CASE("- as output is standard output, and no file of that name") {
   const auto written = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "profile");
     words.insert(words.end(), {"-o", "-"});
-    const Ran ran = run_command(dir, words);
+    Ran ran = run_command(dir, words);
     CHECK(ran.status == 0);
     return ran;
   };
