@@ -91,21 +91,21 @@ Result<std::string> run_map(ProfileMapOptions& options) {
   const auto part = part_of(*source, options.profile.file);
   if (!part) return part.error();
   if (Status whole = check_whole(*part, options); !whole) return std::move(whole).error();
-  auto matrix = source_matrix(*source, options.profile);
-  if (!matrix) return matrix.error();
-  std::vector<double> leaving = off_node(*source, *matrix, *part);
-  *matrix = within(*part, *std::move(matrix));
+  auto whole = source_matrix(*source, options.profile);
+  if (!whole) return whole.error();
+  std::vector<double> leaving = off_node(*source, *whole, *part);
+  CommMatrix matrix = within(*part, *std::move(whole));
   SlotOptions slots = options.slots;
   slots.single_threads = is_lama(options.algorithm);
-  auto layout = plan_layout(*place, options.machine, slots, *matrix, options.previous);
+  auto layout = plan_layout(*place, options.machine, slots, matrix, options.previous);
   if (!layout) return layout.error();
-  matrix->ranks = layout->ranks;
+  matrix.ranks = layout->ranks;
   options.algorithm = offline_algorithm(options.algorithm, layout->ranks);
   if (!part->ranks.empty()) {
     layout->names = {part->ranks, part->node};
     layout->off_node = std::move(leaving);
   }
-  const Traffic traffic(*matrix);
+  const Traffic traffic(matrix);
   const auto result = compute(*source, options, *part, *layout, traffic);
   if (!result) return result.error();
   return put_mapping(options.output, options.algorithm, *place, *layout, *result);

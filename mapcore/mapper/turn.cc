@@ -55,14 +55,14 @@ std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const Counte
   const double cost_start = cost_at_start(traffic, delta);
   ledger_.add(cost_now, cost_start);
   if (cost_now == 0 || traffic.ranks() < 2 || placement_.keeps_bindings()) return std::nullopt;
-  auto wanted = map(traffic, delta);
-  if (!wanted) {
-    placement_.notes().insert(wanted.error().message());
+  auto mapped = map(traffic, delta);
+  if (!mapped) {
+    placement_.notes().insert(mapped.error().message());
     return std::nullopt;
   }
-  *wanted = placement_.without_fixed(*std::move(wanted), ranks_);
+  Mapping wanted = placement_.without_fixed(*std::move(mapped), ranks_);
   if (options_.decide == Decide::kAlways)
-    return placement_.changes(*wanted) ? std::optional(*std::move(wanted)) : std::nullopt;
+    return placement_.changes(wanted) ? std::optional(std::move(wanted)) : std::nullopt;
   // The way back comes first: what was lost already is certain, what is to be gained is not.
   const Mapping back = placement_.without_fixed(start_, ranks_);
   const std::vector<double> back_bytes = private_bytes(back);
@@ -72,16 +72,16 @@ std::optional<Mapping> Turn::better_mapping(const Traffic& traffic, const Counte
     ledger_.add_migration(way_back);
     return back;
   }
-  const std::vector<double> bytes = private_bytes(*wanted);
-  const double migration = migration_to(*wanted, bytes);
-  const Cost then = evaluate(model_, placement_.slots().slots, traffic, *wanted, delta.off_node);
+  const std::vector<double> bytes = private_bytes(wanted);
+  const double migration = migration_to(wanted, bytes);
+  const Cost then = evaluate(model_, placement_.slots().slots, traffic, wanted, delta.off_node);
   const double cost_new = ledger_.cost_to_count(then.total, cost_start, migration);
   const DecisionInput input{cost_now, cost_new, seconds, horizon, migration, options_.threshold};
-  if (!placement_.changes(*wanted) || phase_.is_fleeting() || !worth_remapping(input) ||
-      !has_room_for(*wanted, bytes))
+  if (!placement_.changes(wanted) || phase_.is_fleeting() || !worth_remapping(input) ||
+      !has_room_for(wanted, bytes))
     return std::nullopt;
   ledger_.add_migration(migration);
-  return *std::move(wanted);
+  return wanted;
 }
 
 ReportInterval Turn::look(const CounterDelta& delta, const Traffic& traffic) const {

@@ -9,7 +9,8 @@ int MPI_Init(int *argc, char ***argv) {
 }
 
 int MPI_Comm_rank(int comm, int *rank) {
-  *rank = comm - comm;
+  (void)comm;
+  *rank = 0;
   return printf("2 ") < 0;
 }
 

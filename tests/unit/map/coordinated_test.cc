@@ -103,7 +103,8 @@ TEST_CASE("bytes to other nodes load the memory of their rank, also where there 
     const int degree = static_cast<int>(seed % 3);
     Case c("numa:2 core:4 pu:1", random_matrix(8, degree, seed));
     std::mt19937 random(seed);
-    for (int i = 0; i < 8; ++i) c.off_node.push_back(random() % 4 == 0 ? random() % 1000000 : 0);
+    for (int i = 0; i < 8; ++i)
+      c.off_node.push_back(random() % 4 == 0 ? static_cast<double>(random() % 1000000) : 0);
     INFO(seed);
     CHECK(is_no_worse(c.cost(c.map()).total, least_cost_of_all(c)));
     c.previous = c.map();

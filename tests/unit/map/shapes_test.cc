@@ -59,7 +59,8 @@ CommMatrix all_pairs(int ranks, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<MatrixEntry> entries;
   for (int i = 0; i < ranks; ++i) {
-    for (int j = 0; j < i; ++j) entries.push_back({i, j, 1e3 + random() % 100000, 1});
+    for (int j = 0; j < i; ++j)
+      entries.push_back({i, j, 1e3 + static_cast<double>(random() % 100000), 1});
   }
   return CommMatrix::from_entries(ranks, entries);
 }

@@ -154,7 +154,8 @@ TEST_CASE("bursts of hardly more than a bin each are told apart, a steady stream
   for (const std::size_t bursts : {3U, 10U, 20U, 30U}) {
     std::vector<WeightedPoint> points;
     for (std::size_t b = 0; b < bursts; ++b) {
-      const auto at = static_cast<double>(b * 100 / bursts);
+      const std::size_t bin = b * 100 / bursts;
+      const auto at = static_cast<double>(bin);
       points.push_back({100, 100 * (at + 0.5), 100 * (at + 0.5) * (at + 0.5) + 0.1});
     }
     CAPTURE(bursts);
