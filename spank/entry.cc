@@ -63,11 +63,15 @@ extern "C" {
 
 int slurm_spank_init(spank_t spank, int, char*[]) {
   if (++lines > 1) return ESPANK_SUCCESS;
-  return guarded("init", [&] { ondeloc::register_option(spank); });
+  return guarded("init", [&] {
+    ondeloc::register_option(spank);
+    ondeloc::lend_variable();
+  });
 }
 
 int slurm_spank_init_post_opt(spank_t spank, int count, char* values[]) {
   return guarded_once("init_post_opt", [&] {
+    ondeloc::take_variable_back();
     if (in_stepd()) ondeloc::stepd_init_post_opt(spank, words(count, values));
   });
 }

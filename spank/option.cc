@@ -10,16 +10,26 @@
 namespace ondeloc {
 namespace {
 
+// Where srun looks for a value of the option before it reads its own arguments (plugstack.c,
+// spank_process_env_options); sbatch and salloc set it for the steps inside.
+constexpr const char* kSlurmsVariable = "SLURM_SPANK__SLURM_SPANK_OPTION_ondeloc_ondeloc";
+
+// Of the user's variable in srun.
+bool is_lent = false;      // kSlurmsVariable holds it
+bool is_unjudged = false;  // given() is it, and nobody has checked it
+
 std::optional<std::string>& given() {
   static auto* const value = new std::optional<std::string>;
   return *value;
 }
 
 // Slurm may call it twice with the same value (before 24.05), and in slurmstepd with a value that
-// the user controls: there it is only kept, init_post_opt parses it.
+// the user controls: there it is only kept, init_post_opt parses it. A variable is not judged here
+// either: an option may follow that takes its place.
 void take_option(const char* value, bool remote) {
   const std::string text(value == nullptr ? "" : value);
-  if (!remote) check_or_exit("--ondeloc", text);
+  is_unjudged = is_lent && !given();
+  if (!remote && !is_unjudged) check_or_exit("--ondeloc", text);
   given() = text;
 }
 
@@ -46,6 +56,20 @@ void register_option(spank_t spank) {
   if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) return;
   if (spank_option_register(spank, &option) != ESPANK_SUCCESS)
     slurm_error("ondeloc: the option --ondeloc cannot be registered");
+}
+
+void lend_variable() {
+  if (spank_context() != S_CTX_LOCAL) return;
+  const char* value = std::getenv(kDefaultVariable);
+  if (value == nullptr || *value == '\0' || std::getenv(kSlurmsVariable) != nullptr) return;
+  is_lent = setenv(kSlurmsVariable, value, 0) == 0;
+}
+
+void take_variable_back() {
+  if (!is_lent) return;
+  unsetenv(kSlurmsVariable);
+  is_lent = false;
+  if (is_unjudged) check_or_exit(kDefaultVariable, *given());
 }
 
 const std::optional<std::string>& given_option() { return given(); }

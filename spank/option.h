@@ -15,7 +15,14 @@ inline constexpr const char* kDefaultVariable = "ONDELOC";
 
 // Only valid in slurm_spank_init. Does nothing in contexts without options.
 void register_option(spank_t spank);
-// The value given by --ondeloc, if any.
+// In srun, --ondeloc reaches the compute nodes whatever --export leaves of the environment; the
+// variable would not. Between these two calls (init, init_post_opt) Slurm finds it where it takes
+// the option of sbatch from, and passes it on like one. take_variable_back checks it as
+// check_or_exit does, unless an option came after it. Neither does anything where an option of
+// sbatch or salloc is there, or outside of srun.
+void lend_variable();
+void take_variable_back();
+// The value given by --ondeloc or lent, if any.
 const std::optional<std::string>& given_option();
 // Parses a value in front of the user; ends the program when it is wrong or asks for help. `where`
 // names the source of the value in the sentence.

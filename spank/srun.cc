@@ -7,7 +7,7 @@
 namespace ondeloc {
 
 void srun_user_init(spank_t, Arguments) {
-  if (given_option()) return;  // the callback has checked it
+  if (given_option()) return;  // checked where it was given
   const char* value = std::getenv(kDefaultVariable);
   if (value != nullptr && *value != '\0') check_or_exit(kDefaultVariable, value);
 }

@@ -222,6 +222,13 @@ class Heterogeneous(TwoNodes):
         self.assertEqual(cpus["without"], {"0": "0", "1": "1", "2": "0", "3": "1"})
         self.assertEqual(cpus["with"], {"0": "1", "1": "0", "2": "1", "3": "0"})
 
+    def test_the_option_of_the_first_precedes_the_variable(self):
+        for value, lines in (None, 4), ("off", 0):
+            with self.subTest(value):
+                result = self.run_parts("env", ondeloc=value, env={"ONDELOC": "online"})
+                self.assert_ran(result)
+                self.assertEqual(len(re.findall("^ONDELOC_STEP=", result.stdout, re.MULTILINE)), lines)
+
     def test_components_in_an_ordinary_job(self):
         """Of one step then: the job is not heterogeneous, but the step is."""
         salloc = self.run_user("salloc", "--no-shell", "--overcommit", "-N2", "-n4",

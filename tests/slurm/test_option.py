@@ -42,6 +42,28 @@ class Option(harness.Case):
         self.assert_refused(self.srun("touch", "launched", env={"ONDELOC": "bogus"}),
                             "ONDELOC: mode 'bogus' is not known")
 
+    def test_variable_counts_whatever_is_exported(self):
+        for export in "ALL", "NONE", "NIL", "HOME":
+            with self.subTest(export):
+                result = self.srun("-n1", f"--export={export}", "/usr/bin/env", env={"ONDELOC": "online"})
+                self.assert_ran(result)
+                self.assertIn("ONDELOC_STEP=", result.stdout)
+                self.assertNotIn("SPANK_OPTION", result.stdout)
+
+    def test_option_precedes_the_variable(self):
+        """A good one, and a bad one that nobody needs."""
+        for value in "online", "bogus":
+            result = self.srun("-n1", "env", ondeloc="off", env={"ONDELOC": value})
+            self.assert_ran(result)
+            self.assertNotIn("ONDELOC_STEP=", result.stdout)
+
+    def test_option_of_sbatch_precedes_the_variable_inside(self):
+        script = self.write("job", "#!/bin/sh\nexport ONDELOC=online\nsrun --quiet -n1 env\n")
+        self.assert_ran(self.run_user("sbatch", "--wait", "--ondeloc=off", "-o", "out", script))
+        out = pathlib.Path(self.dir, "out").read_text(encoding="utf-8")
+        self.assertIn("SLURM_PROCID=0", out)
+        self.assertNotIn("ONDELOC_STEP=", out)
+
     def test_help_prints_and_ends(self):
         result = self.srun("touch", "launched", ondeloc="help")
         self.assert_ran(result)
