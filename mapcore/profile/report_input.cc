@@ -57,22 +57,32 @@ std::optional<std::vector<MatrixEntry>> read_matrix_cells(const Json& cells) {
   return entries;
 }
 
-// They are shown on terminals, where control characters would do things.
+// Texts are shown on terminals, where control characters would do things.
+bool is_control(unsigned char c) { return c < ' ' || c == 0x7f; }
+
+// A word of the rankfiles that are written from it.
+std::string read_node(const Json& report) {
+  const Json* node = find(report, "node");
+  if (node == nullptr || !node->is_string()) return "";
+  std::string text = node->get<std::string>();
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return is_control(c) || c == ' '; }, '?');
+  return text;
+}
+
 void read_notes(const Json& report, ReportInput& input) {
   const Json* notes = find(report, "notes");
   if (notes == nullptr || !notes->is_array()) return;
   for (const Json& note : *notes) {
     if (!note.is_string()) continue;
     std::string text = note.get<std::string>();
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    std::replace_if(text.begin(), text.end(), is_control, '?');
     input.notes.push_back(std::move(text));
   }
 }
 
 void read_extras(const Json& report, ReportInput& input) {
-  if (const Json* node = find(report, "node"); node != nullptr && node->is_string())
-    input.node = node->get<std::string>();
+  input.node = read_node(report);
   input.job = whole_number(report, "job");
   input.step = whole_number(report, "step");
   if (const Json* off = find(report, "off_node"); off != nullptr && off->is_array()) {

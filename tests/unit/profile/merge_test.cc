@@ -173,6 +173,10 @@ TEST_CASE("the report of an online run is a matrix; anything else is one sentenc
   REQUIRE(odd.ok());
   CHECK(odd->job == 0);
   CHECK(odd->step == 0);
+  const auto words =
+      parse_report(R"({"node":"n 1\n\u001b[31m slot=0","ranks":[{"rank":0}],"matrix":[]})", "r");
+  REQUIRE(words.ok());
+  CHECK(words->node == "n?1??[31m?slot=0");
   CHECK(parse_report(R"({"ranks":[{"rank":0},{"rank":-1}],"matrix":[]})", "r").error().message() ==
         "report 'r' is of a step that ended before all of its tasks had been started");
   for (const char* bad : {"{", "{}", "[]", R"({"matrix":[],"ranks":[]})",
