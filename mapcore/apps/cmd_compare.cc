@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mapcore/apps/cli.h"
+#include "mapcore/base/json_text.h"
 #include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
 
@@ -104,7 +105,7 @@ Result<std::string> run_compare(const CompareOptions& options) {
     text += row_text(name, *result);
     rows.push_back(row_json(name, *result));
   }
-  if (options.format == "json") return rows.dump(2) + "\n";
+  if (options.format == "json") return json_text(rows);
   return text +
          "cost = congestion + locality, predicted; remote: share of bytes between NUMA\n"
          "nodes; peak: heaviest node / mean; moves: ranks that change their NUMA node\n";

@@ -124,10 +124,10 @@ std::string to_json_text(const Place& place, const std::vector<Term>& terms, boo
     }
     return one;
   };
-  if (!is_series) return json(terms.front()).dump(2) + "\n";
+  if (!is_series) return json_text(json(terms.front()));
   nlohmann::ordered_json all = {{"intervals", nlohmann::json::array()}};
   for (const Term& term : terms) all["intervals"].push_back(json(term));
-  return all.dump(2) + "\n";
+  return json_text(all);
 }
 
 Result<std::vector<CommMatrix>> read_traffic(const EvaluateOptions& options) {

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "mapcore/apps/cmd_profile.h"
+#include "mapcore/base/json_text.h"
 #include "mapcore/profile/classify.h"
 #include "mapcore/profile/memory_csv.h"
 #include "mapcore/profile/metrics.h"
@@ -131,7 +132,7 @@ std::string metrics_text(const Analysis& found) {
 Result<std::string> run_metrics(AnalysisOptions& options) {
   const auto found = analyse(options);
   if (!found) return found.error();
-  if (options.format == "json") return metrics_json(*found).dump(2) + "\n";
+  if (options.format == "json") return json_text(metrics_json(*found));
   return metrics_text(*found);
 }
 
@@ -148,7 +149,7 @@ Result<std::string> run_classify(AnalysisOptions& options) {
                 {"published_class", to_string(result.published)}};
     out["notes"] = found->notes;
     out["metrics"] = metrics_json(*found);
-    return out.dump(2) + "\n";
+    return json_text(out);
   }
   // What was not recorded may be what the class would turn on.
   std::string notes;
@@ -189,7 +190,7 @@ Result<std::string> run_clusters(AnalysisOptions& options) {
     text += fmt::format("{:>3}  {:>12.6f}  {:>12.6f}  {:>10}  {:>10}  {:>6}  {:>7}\n", c + 1, from,
                         to, one.messages, bytes_text(one.bytes), one.tasks, pairs);
   }
-  return options.format == "json" ? out.dump(2) + "\n" : text;
+  return options.format == "json" ? json_text(out) : text;
 }
 
 std::shared_ptr<AnalysisOptions> add_common(CLI::App& command) {

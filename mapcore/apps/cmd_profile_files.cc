@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "mapcore/apps/cmd_profile.h"
+#include "mapcore/base/json_text.h"
 #include "mapcore/base/new_file.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/profile/export_csv.h"
@@ -143,7 +144,7 @@ Result<std::string> run_info(const std::string& file, const std::string& format)
   auto source = open_source(file);
   if (!source) return std::move(source).error();
   const Json info = std::visit([&](auto& found) { return info_json(found, file); }, *source);
-  return format == "json" ? info.dump(2) + "\n" : to_lines(info);
+  return format == "json" ? json_text(info) : to_lines(info);
 }
 
 struct ImportOptions {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mapcore/apps/cli.h"
+#include "mapcore/base/json_text.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/map/replay.h"
 
@@ -77,7 +78,7 @@ std::string to_json_text(const Replay& replay) {
                       {"candidate", step.candidate.total}};
     }
   }
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 Result<std::string> run_replay(const ReplayCommand& options) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mapcore/apps/cli.h"
+#include "mapcore/base/json_text.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -73,7 +74,7 @@ std::string to_json_text(const Place& place) {
                              {"pus", place.machine.nodes[k].pus.to_list()},
                              {"bandwidth", place.model.bandwidth[k]}});
   }
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 Result<std::string> run_topology(const TopologyOptions& options) {

@@ -5,7 +5,9 @@
 
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <iostream>
+#include <new>
 
 #include "mapcore/apps/cli.h"
 #include "mapcore/apps/narrow_help.h"
@@ -75,11 +77,7 @@ void occupy_standard_streams() {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  occupy_standard_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // `ulimit -f` is an error like a full disk
+int run(int argc, char** argv) {
   CLI::App app("Where MPI ranks should run: compute, compare and inspect mappings.", "ondeloc");
   app.require_subcommand(1);
   app.set_version_flag("--version", "ondeloc " ONDELOC_VERSION, "Print the version and exit");
@@ -111,4 +109,19 @@ int main(int argc, char** argv) {
       std::fflush(stdout) != 0)
     return tell_lost_output();
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  occupy_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // `ulimit -f` is an error like a full disk
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("ondeloc: out of memory\n", stderr);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "ondeloc: %s\n", failure.what());
+  }
+  return 1;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "mapcore/base/json_text.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
@@ -182,7 +183,7 @@ std::string to_json(const Machine& machine, const RankCpus& placement, const Map
                       {"peak_load", cost.peak_load}, {"migrations", report.migrations}};
   document["seconds"] = report.seconds;
   if (cost.remote_share) document["cost"]["remote_share"] = *cost.remote_share;
-  return document.dump(2) + "\n";
+  return json_text(document);
 }
 
 std::string to_table(const Machine& machine, const RankCpus& placement, const MappingReport& report,

@@ -198,6 +198,29 @@ TEST_CASE("what is told on a closed standard error does not get into the output"
   }
 }
 
+TEST_CASE("a name that is no UTF-8 is shown in JSON with its bytes replaced") {
+  const TempDir dir;
+  const std::string odd = dir.file("p\xff");
+  std::filesystem::rename(imported(dir), odd);
+  const Ran ran = run_command(dir, {"profile", "info", odd, "-f", "json"});
+  CHECK(ran.status == 0);
+  CHECK(ran.told() == 0);
+  CHECK(ran.out.find("p\xef\xbf\xbd\"") != std::string::npos);  // U+FFFD
+}
+
+TEST_CASE("memory that runs out is one sentence") {
+  const TempDir dir;
+  const std::string large = dir.file("large.csv");
+  write_text(large, "0,1,10");
+  std::filesystem::resize_file(large, 1 << 29);  // sparse
+  const Ran ran =
+      run_program(dir, "/bin/sh",
+                  {"-c", "ulimit -v 200000; exec \"$0\" map -t 'numa:2 core:2 pu:1' -m \"$1\"",
+                   ONDELOC_COMMAND, large});
+  CHECK(ran.status == 1);
+  CHECK(ran.err == "ondeloc: out of memory\n");
+}
+
 TEST_CASE("both programs tell the same version") {
   const TempDir dir;
   const Ran mapper = run_program(dir, ONDELOC_MAPPER, {"--version"});
