@@ -16,12 +16,14 @@ EARLY_END = "ondeloc: the mapper ended before the ranks: they stay where they ar
 def memfds_of_ondeloc():
     """Processes of this private Slurm that hold a segment, those of root (slurmstepd) included."""
     held = set()
-    for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if os.readlink(link).startswith("/memfd:ondeloc") and harness.is_ours(link.parents[1]):
-                held.add(link.parts[2])
-        except OSError:
-            continue
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        links = []
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            links = list((process / "fd").iterdir())
+        for link in links:
+            with contextlib.suppress(OSError):
+                if os.readlink(link).startswith("/memfd:ondeloc") and harness.is_ours(process):
+                    held.add(process.name)
     return held
 
 
