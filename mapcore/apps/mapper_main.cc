@@ -16,6 +16,7 @@
 #include <string>
 
 #include "mapcore/base/text.h"
+#include "mapcore/base/unique_fd.h"
 #include "mapcore/mapper/bind_static.h"
 #include "mapcore/mapper/recorder.h"
 #include "mapcore/mapper/run.h"
@@ -116,9 +117,17 @@ void raise_descriptor_limit() {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Where a limit of memory or the machine's is reached, the kernel ends this before any rank, whose
+// end would be that of the job.
+void end_first_where_memory_is_out() {
+  const UniqueFd file(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (file.valid() && write(file.get(), "1000", 4) < 0) return;
+}
+
 int run_online(const Arguments& arguments) {
   ignore_job_signals();
   raise_descriptor_limit();
+  end_first_where_memory_is_out();
   prctl(PR_SET_NAME, "ondeloc-mapper");
   const int say_fd = arguments.number("say", -1);
   auto options = parse_options(arguments.text("options"));
