@@ -14,6 +14,7 @@
 #include "mapcore/mapper/collect.h"
 #include "mapcore/mapper/file_of_node.h"
 #include "mapcore/mapper/interval.h"
+#include "mapcore/mapper/interval_log.h"
 #include "mapcore/mapper/preliminary.h"
 #include "mapcore/mapper/stopped_time.h"
 #include "mapcore/mapper/turn.h"
@@ -38,8 +39,6 @@ constexpr auto kAttachPeriod = std::chrono::seconds(10);
 constexpr auto kEventPause = std::chrono::milliseconds(5);
 constexpr auto kRefreshEvery = kAttachPoll;
 constexpr auto kDetachWait = std::chrono::milliseconds(50);
-// Intervals that a report holds at most; later ones are kept when ranks were moved in them.
-constexpr std::size_t kMostIntervals = 10000;
 
 class Mapper {
  public:
@@ -199,7 +198,7 @@ class Mapper {
     line.samples = std::exchange(samples_, 0);
     line.sample_bytes = std::exchange(sample_bytes_, 0);
     if (!last) interval_.step(line.remapped);
-    keep(std::move(line));
+    log_.keep(std::move(line));
     view_.raise_tick();
     if (!last) write_preliminary();
   }
@@ -226,15 +225,6 @@ class Mapper {
     placement_->put_back(ranks_);
     placement_->follow_with_pages(ranks_);
     return turn_->take(delta, seconds);
-  }
-
-  void keep(ReportInterval line) {
-    report_.remaps += line.remapped ? 1 : 0;
-    if (report_.intervals.size() < kMostIntervals || line.remapped) {
-      report_.intervals.push_back(std::move(line));
-    } else {
-      ++omitted_;
-    }
   }
 
   // With PMIx every rank that detached has sent DETACH; the last may still be on its way, and so
@@ -268,7 +258,9 @@ class Mapper {
 
   // As things are now; its notes begin with these.
   Report complete_report(std::vector<std::string> notes) {
-    Report report = report_;
+    Report report;
+    report.intervals = log_.kept();
+    report.remaps = log_.remaps();
     report.notes = std::move(notes);
     if (const std::string note = stopped_.note(); !note.empty()) report.notes.push_back(note);
     report.events = events_;
@@ -279,8 +271,7 @@ class Mapper {
     report.mapper_cpu_ms =
         1e3 * static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
         1e-3 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-    if (omitted_ > 0)
-      report.notes.push_back(fmt::format("{} intervals without a remap are left out", omitted_));
+    if (const std::string note = log_.note(); !note.empty()) report.notes.push_back(note);
     collect_report(
         {config_, view_, machine_ ? *machine_ : Machine{}, ranks_, counters_, placement_.get()},
         report);
@@ -332,13 +323,13 @@ class Mapper {
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;
   std::unique_ptr<Turn> turn_;
-  Report report_;  // what the loop keeps of it
+  IntervalLog log_;
   PreliminaryReports preliminary_;
   ReportEvents events_;
   std::vector<std::string> lines_;
   Clock::time_point started_, turn_started_, refreshed_, heard_;
   StoppedTime stopped_;
-  std::uint64_t samples_ = 0, omitted_ = 0;
+  std::uint64_t samples_ = 0;
   double sample_bytes_ = 0;
   bool plan_failed_ = false;
   bool over_ = false;
