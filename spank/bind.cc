@@ -37,11 +37,21 @@ bool takes_token(const Step& step) {
   return read(step.token.read.get(), &byte, 1) == 1;
 }
 
-// Later releases of Slurm (seen: 24.11) have flags behind the signal; zero is none.
+// From Slurm 23.11 on there are flags behind the signal, of which zero is none.
 template <class... Flags>
 void kill_with(int (*kill_step)(std::uint32_t, std::uint32_t, std::uint16_t, Flags...),
                const Step& step) {
   if (kill_step != nullptr) kill_step(step.job_id, step.step_id, SIGKILL, Flags{}...);
+}
+
+// From Slurm 25.11 on job and step are one.
+[[maybe_unused]] void kill_with(int (*kill_step)(slurm_step_id_t*, std::uint16_t, std::uint16_t),
+                                const Step& step) {
+  slurm_step_id_t id{};
+  id.job_id = step.job_id;
+  id.step_id = step.step_id;
+  id.step_het_comp = NO_VAL;
+  if (kill_step != nullptr) kill_step(&id, SIGKILL, 0);
 }
 
 bool step_ends(const Step& step) {
