@@ -5,9 +5,13 @@
 #include <hwloc.h>
 #include <hwloc/distances.h>
 #include <hwloc/memattrs.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <memory>
 
 #include "mapcore/base/text.h"
@@ -36,6 +40,24 @@ void keep_hwloc_quiet() {
   setenv("HWLOC_SYNTHETIC_VERBOSE", "0", 0);
 }
 
+// hwloc follows pointers that it did not find in an XML file: a damaged one is loaded by a child
+// first. Where there is none the file is taken as sound.
+bool ends_hwloc(hwloc_topology_t topology) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    (void)hwloc_topology_load(topology);
+    _exit(0);
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return child > 0 && WIFSIGNALED(status);
+}
+
 Result<Topology> open_source(const std::string& source) {
   keep_hwloc_quiet();
   hwloc_topology_t raw = nullptr;
@@ -45,8 +67,8 @@ Result<Topology> open_source(const std::string& source) {
   hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
   const bool is_host = source.empty() || source == "host";
+  const bool is_file = !is_host && access(source.c_str(), F_OK) == 0;
   if (!is_host) {
-    const bool is_file = access(source.c_str(), F_OK) == 0;
     if ((is_file && access(source.c_str(), R_OK) != 0) || (!is_file && errno == EACCES))
       return Error::from_errno(fmt::format("topology '{}' cannot be read", shorten_path(source)));
     const int rc = is_file ? hwloc_topology_set_xml(raw, source.c_str())
@@ -58,6 +80,10 @@ Result<Topology> open_source(const std::string& source) {
               ? "not an hwloc XML file"
               : "no such file, and not an hwloc synthetic string such as 'numa:2 core:4 pu:1'"));
     }
+  }
+  if (is_file && ends_hwloc(raw)) {
+    return Error(fmt::format("topology '{}': hwloc crashes on it, the file is damaged",
+                             shorten_path(source)));
   }
   if (hwloc_topology_load(raw) != 0) {
     return Error(fmt::format("topology '{}': hwloc cannot load it",

@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "mapcore/map/cost.h"
 #include "tests/unit/catch.h"
@@ -135,4 +137,16 @@ TEST_CASE("what is not a topology is one sentence") {
     REQUIRE(!machine.ok());
     CHECK(machine.error().message().find("topology '") == 0);
   }
+}
+
+TEST_CASE("a file that hwloc does not survive is one sentence") {
+  const TempDir dir;
+  std::ifstream in(real("8intel64-4n2t-memattrs.xml"));
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string attribute = "complete_cpuset=\"0x00000008\" ";
+  REQUIRE(text.find(attribute) != std::string::npos);
+  text.erase(text.find(attribute), attribute.size());
+  std::ofstream(dir.file("damaged.xml")) << text;
+  const auto machine = load_machine(dir.file("damaged.xml"));
+  if (!machine.ok()) CHECK(machine.error().message().find("damaged.xml': hwloc c") != text.npos);
 }
