@@ -9,6 +9,7 @@ namespace ondeloc::coordinated {
 namespace {
 
 constexpr double kTimesMedian = 4;  // of the median
+constexpr int kMostUnit = 900;      // power of two
 
 }  // namespace
 
@@ -55,8 +56,9 @@ Target Target::from(const MapRequest& request, std::span<const double> strength)
   const auto n = static_cast<std::size_t>(model.nodes);
   const double bandwidth = std::accumulate(model.bandwidth.begin(), model.bandwidth.end(), 0.0);
   const double all = std::accumulate(strength.begin(), strength.end(), 0.0);
-  // Two factors: bytes are brought near 1 exactly, by a power of two; bandwidths by their sum.
-  const double unit = all > 0 ? std::exp2(-std::ilogb(all)) : 1;
+  // Two factors: bytes are brought near 1 exactly, by a power of two; bandwidths by their sum. No
+  // more than leaves room for their quotient.
+  const double unit = all > 0 ? std::exp2(std::min(-std::ilogb(all), kMostUnit)) : 1;
   Target target;
   target.nodes = model.nodes;
   target.unit = unit;
