@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "mapcore/base/new_file.h"
 #include "mapcore/base/read_file.h"
@@ -143,17 +144,16 @@ SlotSet free_slots(const Place& place, const SlotOptions& options, int ranks) {
   return shared_slots(place.machine, place.usable, ranks, each);
 }
 
-// CPUs of a slot that is cut beside those of a present mapping: no rank may come off worse there.
-// One mask for all is cut up itself, and says nothing of what each needs.
-int width_of(const RankCpus& present, const SlotOptions& options) {
-  if (options.cpus_per_task > 0 || present.empty()) return std::max(1, options.cpus_per_task);
-  int least = present.front().count();
-  bool same = true;
-  for (const CpuSet& pus : present) {
-    least = std::min(least, pus.count());
-    same = same && pus == present.front();
-  }
-  return same ? 1 : least;
+// Idle hardware threads of cores in use: no place to go beside idle cores, and without a present
+// mapping nobody would be put there.
+CpuSet idle_siblings(const Machine& machine, const CpuSet& used) {
+  std::set<int> cores;
+  for (const Pu& pu : machine.pus)
+    if (used.test(pu.os) && pu.at(Level::kCore) >= 0) cores.insert(pu.at(Level::kCore));
+  CpuSet siblings;
+  for (const Pu& pu : machine.pus)
+    if (!used.test(pu.os) && cores.contains(pu.at(Level::kCore))) siblings.set(pu.os);
+  return siblings;
 }
 
 // The CPUs of a present mapping are the slots, whatever --cpus-per-task says.
@@ -187,9 +187,12 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                                         {ranks, matrix.may_have_more && options.ranks == 0, {}});
   if (!placement) return placement.error();
   ranks = static_cast<int>(placement->size());
-  SlotRequest request{*placement, width_of(*placement, options), place.usable};
+  SlotRequest request{*placement, std::max(1, options.cpus_per_task), place.usable};
   request.bound = true;
-  for (const CpuSet& pus : *placement) request.idle -= pus;
+  CpuSet used;
+  for (const CpuSet& pus : *placement) used |= pus;
+  request.idle -= used;
+  request.idle -= idle_siblings(place.machine, used);
   auto plan = plan_slots(place.machine, request);
   if (!plan) return std::move(plan).error();
   if (plan->uneven)
@@ -219,17 +222,21 @@ SlotSet slots_of(const Machine& machine, const RankCpus& placement) {
 
 namespace {
 
-// lama:...,bind= says how much round its thread a rank gets.
+// lama:...,bind= says how much round its thread a rank gets. Ranks that have all the same CPUs of
+// several nodes count as evaluate counts them.
 SlotSet slots_of_ranks(const std::string& spec, const Layout& layout, const Mapping& mapping) {
   SlotSet slots;
   for (const SlotIndex slot : mapping)
     slots.push_back(layout.slots[static_cast<std::size_t>(slot.value)]);
-  if (!is_lama(spec)) return slots;
-  const auto lama = parse_lama(split_algorithm(spec).argument);
-  if (!lama || !lama->has_bind) return slots;
+  std::optional<LamaLayout> lama;
+  if (is_lama(spec)) {
+    if (auto parsed = parse_lama(split_algorithm(spec).argument)) lama = *std::move(parsed);
+  }
   RankCpus bound;
   for (const Slot& slot : slots)
-    bound.push_back(lama_binding(layout.machine, lama->bind, PuOs(slot.pus.first())));
+    bound.push_back(lama && lama->has_bind
+                        ? lama_binding(layout.machine, lama->bind, PuOs(slot.pus.first()))
+                        : slot.pus);
   return slots_of(layout.machine, bound);
 }
 

@@ -58,8 +58,8 @@ void add_map(CLI::App& app, Job& job) {
       ->check(not_empty());
   command
       ->add_option("-p,--previous", options->previous,
-                   "the present mapping, our JSON or a rankfile: its CPUs are the slots, and "
-                   "nobody moves for nothing")
+                   "the present mapping, our JSON or a rankfile: its CPUs and idle "
+                   "ones are the slots, and coordinated moves nobody for nothing")
       ->check(not_empty());
   add_output_options(*command, options->output);
   command->footer(

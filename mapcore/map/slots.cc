@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
 namespace ondeloc {
 namespace {
+
+constexpr double kUneven = 2;  // times as many CPUs: an odd core in a socket is no such difference
+constexpr double kRounding = 1e-9;
 
 using Unit = std::vector<PuOs>;  // the PUs that are dealt out together: one core, or one PU
 
@@ -205,17 +209,35 @@ bool differ_in_width(std::span<const CpuSet> masks) {
                      [&](const CpuSet& mask) { return mask.count() != masks.front().count(); });
 }
 
-// One rank that is bound to nothing among others that are: whoever got its CPUs would lose nothing,
-// but it would.
-bool is_one_inside_other(std::span<const CpuSet> masks) {
+bool some_overlap(std::span<const CpuSet> masks) {
   std::vector<CpuSet> kinds;
   for (const CpuSet& mask : masks)
     if (std::find(kinds.begin(), kinds.end(), mask) == kinds.end()) kinds.push_back(mask);
-  return std::any_of(kinds.begin(), kinds.end(), [&](const CpuSet& inner) {
-    return std::any_of(kinds.begin(), kinds.end(), [&](const CpuSet& outer) {
-      return !(inner == outer) && inner.is_subset_of(outer);
-    });
-  });
+  return !all_disjoint(kinds);
+}
+
+// CPUs of each rank where those who share one have equal parts of it.
+std::vector<double> shares_of(std::span<const CpuSet> masks) {
+  std::map<PuOs, int> users;
+  for (const CpuSet& mask : masks)
+    for (const PuOs pu : mask.to_vector()) ++users[pu];
+  std::vector<double> shares;
+  for (const CpuSet& mask : masks) {
+    double share = 0;
+    for (const PuOs pu : mask.to_vector()) share += 1.0 / users[pu];
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+// Whoever got another's place would have fewer CPUs, and not just because a socket has one less
+// than the other. One rank that is bound to nothing among others that are is such a case.
+bool is_uneven(std::span<const CpuSet> masks) {
+  if (!differ_in_width(masks)) return false;
+  if (all_disjoint(masks) || some_overlap(masks)) return true;
+  const std::vector<double> shares = shares_of(masks);
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+  return *most >= kUneven * *least;
 }
 
 bool is_inside_node(const Machine& machine, const CpuSet& mask) {
@@ -236,7 +258,10 @@ SlotSet slots_from_masks(const Machine& machine, const SlotRequest& request,
                          std::span<const CpuSet> masks) {
   SlotSet slots;
   for (const CpuSet& mask : masks) slots.push_back(make_slot(machine, mask));
-  const int size = all_disjoint(masks) ? masks.front().count() : request.cpus_per_task;
+  // No rank comes off worse there than where it is.
+  const std::vector<double> shares = shares_of(masks);
+  const double most = *std::max_element(shares.begin(), shares.end());
+  const int size = std::max(request.cpus_per_task, static_cast<int>(std::ceil(most - kRounding)));
   for (const Slot& more : cut_slots(machine, request.idle, size, true))
     slots.push_back(make_slot(machine, first_of(more.pus, size)));
   return slots;
@@ -257,7 +282,7 @@ Result<SlotPlan> plan_slots(const Machine& machine, const SlotRequest& request) 
   plan.machine = restrict_machine(machine, all);
   plan.shared = masks.size() > 1 && all_equal(masks) &&
                 !(request.bound && is_inside_node(plan.machine, masks.front()));
-  plan.uneven = differ_in_width(masks) && (all_disjoint(masks) || is_one_inside_other(masks));
+  plan.uneven = is_uneven(masks);
   plan.slots = plan.shared
                    ? slots_from_shared_mask(plan.machine, all, static_cast<int>(masks.size()),
                                             request.cpus_per_task)

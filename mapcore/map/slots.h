@@ -10,12 +10,13 @@
 //                           is 1, or more than each can have, and more than a quarter of the PUs
 //                           would lie idle so (two ranks on four nodes), slots span nodes
 //   anything else           the multiset of the masks (--cpu-bind=sockets, ldoms, partly
-//                           overlapping masks); `uneven` where one holds another and more
+//                           overlapping masks); `uneven` where they differ in width and overlap, or
+//                           one rank's part of its CPUs is twice another's
 //   more ranks than PUs     slots repeat evenly; `oversubscribed` is set
 //
 // With `idle` PUs (the caller says so only where the kernel enforces the step's cpuset) further
-// slots of the same size are made of them. No slot ever holds a PU outside masks and idle. Thread
-// safety: pure function.
+// slots are made of them, as wide as any rank's part of its CPUs. No slot ever holds a PU outside
+// masks and idle. Thread safety: pure function.
 #pragma once
 
 #include <span>
@@ -41,8 +42,7 @@ struct SlotPlan {
   Mapping initial;  // where Slurm put the ranks; dealt evenly, in order, where masks were shared
   bool shared = false;          // all ranks had one mask: nobody is bound to a slot yet
   bool oversubscribed = false;  // some PU belongs to two slots
-  bool uneven =
-      false;  // masks of different widths, disjoint or one in another: not to be exchanged
+  bool uneven = false;          // masks of different widths that are not to be exchanged
 };
 
 // Errors: no mask at all, or a mask with no PU of this machine (the sentence names the rank).

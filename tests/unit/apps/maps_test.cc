@@ -294,6 +294,39 @@ TEST_CASE("lama costs the same in map, compare and evaluate, binding included") 
   }
 }
 
+TEST_CASE(
+    "ranks that all have the same CPUs of several nodes cost in map what they do in evaluate") {
+  const TempDir dir;
+  const std::string matrix = ring(dir, 5), machine = "numa:2 core:2 pu:1";
+  const Json map = json_of(dir, {"map", "-t", machine, "-m", matrix, "-c", "4", "--oversubscribe"});
+  write_text(dir.file("m.json"), map.dump());
+  const Ran ran = run_command(dir, {"evaluate", "-t", machine, "-m", matrix, "-f", "json",
+                                    "--mapping", dir.file("m.json")});
+  CHECK(Json::parse(ran.out)["cost"]["total"] == map["cost"]["total"]);
+}
+
+TEST_CASE("a mapping computed again from itself moves nobody, with threads to spare neither") {
+  const TempDir dir;
+  write_text(dir.file("m.mat"), "0 9 9 9 0\n9 0 9 9 0\n9 9 0 9 0\n9 9 9 0 0\n0 0 0 0 0\n");
+  std::vector<std::string> words{
+      "map", "-t", "numa:2 core:2 pu:2", "-m", dir.file("m.mat"), "--remote-distance", "100"};
+  const Json first = json_of(dir, words);
+  write_text(dir.file("m.json"), first.dump());
+  words.insert(words.end(), {"-p", dir.file("m.json")});
+  const Json again = json_of(dir, words);
+  CHECK(again["cost"]["migrations"] == 0);
+  CHECK(again["ranks"] == first["ranks"]);
+}
+
+TEST_CASE("as few bytes as a number can be are mapped like any") {
+  const TempDir dir;
+  write_text(dir.file("m.mat"), "0 5e-324 5e-324 5e-324\n0 0 5e-324 0\n0 0 0 0\n0 0 0 0\n");
+  const Ran ran =
+      run_command(dir, {"compare", "-t", "numa:2 core:2 pu:1", "-m", dir.file("m.mat")});
+  CHECK(ran.status == 0);
+  CHECK(ran.told() == 0);
+}
+
 TEST_CASE("options that cannot be followed are told") {
   const TempDir dir;
   const std::string matrix = ring(dir, 4), machine = "numa:2 core:2 pu:1",

@@ -74,7 +74,7 @@ TEST_CASE("ranks that were bound to nothing keep all CPUs and all nodes") {
   CHECK(used(plan_for("numa:4 core:4 pu:1", 2, 2)) == Lists{"0-3", "8-11"});
 }
 
-TEST_CASE("disjoint masks of different widths are not to be exchanged") {
+TEST_CASE("masks of different widths are not to be exchanged where ranks would lose CPUs") {
   const Machine machine = *load_machine("numa:2 core:8 pu:1");
   const auto is_uneven = [&](const std::vector<CpuSet>& masks) {
     return plan_slots(machine, {masks, 1, {}})->uneven;
@@ -83,6 +83,17 @@ TEST_CASE("disjoint masks of different widths are not to be exchanged") {
   CHECK(is_uneven({cpus("0,2,4,6"), cpus("0"), cpus("2"), cpus("4")}));  // one bound to nothing
   CHECK(!is_uneven({cpus("0-1"), cpus("8-9")}));
   CHECK(!is_uneven({cpus("0-2"), cpus("0-2"), cpus("8")}));  // --cpu-bind=ldoms on uneven nodes
+  CHECK(is_uneven({cpus("0-3"), cpus("0-3"), cpus("8")}));   // half of four is more than one
+  CHECK(is_uneven({cpus("0-2"), cpus("2-3"), cpus("8-9")}));
+  CHECK(!is_uneven({cpus("0-1"), cpus("1-2"), cpus("2-3")}));
+}
+
+TEST_CASE("a slot of idle CPUs is as wide as the part that each rank has of shared ones") {
+  const Machine machine = *load_machine("numa:2 core:8 pu:1");
+  const std::vector<CpuSet> masks{cpus("0-3"), cpus("0-3"), cpus("4-7"), cpus("4-7")};
+  const auto plan = plan_slots(machine, {masks, 1, cpus("8-12")});
+  REQUIRE(plan.ok());
+  CHECK(lists(plan->slots) == Lists{"0-3", "0-3", "4-7", "4-7", "8-9", "10-11"});
 }
 
 TEST_CASE("more ranks than PUs: slots repeat evenly") {
