@@ -74,7 +74,8 @@ Result<Analysis> analyse(AnalysisOptions& options) {
   auto clusters = cluster(*profile, options);
   if (!clusters) {
     // Perhaps why there is nothing.
-    for (const std::string& note : other_notes(*profile)) fmt::print(stderr, "ondeloc: {}\n", note);
+    for (const std::string& note : other_notes(*profile))
+      if (!note.empty()) fmt::print(stderr, "ondeloc: {}\n", note);
     return std::move(clusters).error();
   }
   options.metrics.interval_ns = static_cast<std::uint64_t>(std::llround(options.interval_s * 1e9));

@@ -280,7 +280,9 @@ void add_import(CLI::App& profile, Job& job) {
       profile.add_subcommand("import", "make a profile of events.csv (time_us,src,dst,bytes)");
   auto options = std::make_shared<ImportOptions>();
   command->add_option("CSV", options->csv, "events.csv; - reads standard input")->required();
-  command->add_option("-o,--output", options->profile, kProfileOutput)->required();
+  command->add_option("-o,--output", options->profile, kProfileOutput)
+      ->check(not_empty())
+      ->required();
   command
       ->add_option("-n,--ranks", options->ranks,
                    "ranks of the program (default: one more than the largest rank seen)")
@@ -292,7 +294,9 @@ void add_merge(CLI::App& profile, Job& job) {
   CLI::App* command = profile.add_subcommand("merge", "one profile of the files of several nodes");
   auto options = std::make_shared<MergeOptions>();
   command->add_option("FILE", options->inputs, "profiles of one step")->required();
-  command->add_option("-o,--output", options->output, kProfileOutput)->required();
+  command->add_option("-o,--output", options->output, kProfileOutput)
+      ->check(not_empty())
+      ->required();
   command->callback([options, &job] { job = [options] { return run_merge(*options); }; });
 }
 

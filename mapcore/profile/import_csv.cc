@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "mapcore/base/new_file.h"
@@ -157,10 +158,13 @@ Status for_each_line(int fd, const std::string& name, double base, const Progres
                      Each each) {
   if (::lseek(fd, 0, SEEK_SET) != 0) return cannot_read(name);
   LineFile lines(fd, size_of(fd));
+  bool begun = false;
   while (auto line = lines.next()) {
     if (progress && lines.line() % 65536 == 0) progress(base + lines.share() / 2);
     if (lines.line() == 1) line = without_mark(*line);
-    if (line->empty() || (lines.line() == 1 && is_header(*line))) continue;
+    if (line->empty()) continue;
+    const bool is_first = !std::exchange(begun, true);
+    if (is_first && is_header(*line)) continue;
     const auto event = parse_event_line(*line);
     if (!event) {
       return Error(

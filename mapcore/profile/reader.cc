@@ -24,7 +24,7 @@ using profile_format::Octets;
 constexpr std::size_t kMaxNotes = 1U << 16;
 
 Result<ProfileReader> ProfileReader::open(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // no wait for a pipe
   if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be read", path));
   return from_fd(std::move(fd), path);
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -143,6 +144,8 @@ Result<ReportInput> read_report(const std::string& path) {
 }
 
 bool looks_like_report(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return false;  // a pipe would be waited for
   std::ifstream in(path, std::ios::binary);
   char first = 0;
   return in >> first && first == '{';

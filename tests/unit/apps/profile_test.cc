@@ -360,4 +360,17 @@ TEST_CASE("a pipe is no file of events, and is not waited for") {
                              {"10", ONDELOC_COMMAND, "profile", "import", dir.file("pipe"), "-o",
                               dir.file("out")}),
                  1, "is not a regular file");
+  check_sentence(run_program(dir, "/usr/bin/timeout",
+                             {"10", ONDELOC_COMMAND, "profile", "info", dir.file("pipe")}),
+                 1, "is not a regular file");
+}
+
+TEST_CASE("the header of events may come after empty lines; an output needs a name") {
+  const TempDir dir;
+  write_text(dir.file("e.csv"), "\ntime_us,src,dst,bytes\n0,0,1,5\n");
+  CHECK(run_command(dir, {"profile", "import", dir.file("e.csv"), "-o", dir.file("p")}).status ==
+        0);
+  const Ran ran = run_command(dir, {"profile", "import", dir.file("e.csv"), "-o", ""});
+  CHECK(ran.status == 2);
+  CHECK(ran.err.starts_with("ondeloc: --output: there is nothing in it"));
 }
