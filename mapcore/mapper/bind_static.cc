@@ -50,8 +50,8 @@ Status check_ranks(const Rankfile& file, const StaticRequest& request) {
   for (const auto& [rank, entry] : file.entries) {
     if (rank.value >= request.ranks) {
       return Error(
-          fmt::format("{}: line {}: there is no rank {}: the step has {} ranks, counted from 0",
-                      name, entry.line, rank.value, request.ranks));
+          fmt::format("{}: line {}: there is no rank {}: the step has {} rank{}, counted from 0",
+                      name, entry.line, rank.value, request.ranks, request.ranks == 1 ? "" : "s"));
     }
   }
   for (int rank = 0; rank < request.ranks; ++rank) {

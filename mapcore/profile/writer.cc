@@ -79,7 +79,7 @@ void remove_file(int fd, const std::string& path) {
 Result<ProfileWriter> ProfileWriter::create(const std::string& path,
                                             const profile_format::FileHeader& header) {
   // Without a reader a pipe is ENXIO; for other files O_NONBLOCK means nothing.
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
   if ((!fd.valid() && errno == ENXIO) || (fd.valid() && is_pipe(fd.get())))
     return Error(fmt::format("profile '{}' cannot be written: it is a pipe, not a file", path));
   if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
