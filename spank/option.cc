@@ -13,6 +13,8 @@ namespace {
 // Where srun looks for a value of the option before it reads its own arguments (plugstack.c,
 // spank_process_env_options); sbatch and salloc set it for the steps inside.
 constexpr const char* kSlurmsVariable = "SLURM_SPANK__SLURM_SPANK_OPTION_ondeloc_ondeloc";
+// In front of a value that was lent, so that slurmstepd knows it for one.
+constexpr char kLent = ' ';
 
 // Of the user's variable in srun.
 bool is_lent = false;      // kSlurmsVariable holds it
@@ -62,17 +64,23 @@ void lend_variable() {
   if (spank_context() != S_CTX_LOCAL) return;
   const char* value = std::getenv(kDefaultVariable);
   if (value == nullptr || *value == '\0' || std::getenv(kSlurmsVariable) != nullptr) return;
-  is_lent = setenv(kSlurmsVariable, value, 0) == 0;
+  is_lent = setenv(kSlurmsVariable, (kLent + std::string(value)).c_str(), 0) == 0;
 }
 
 void take_variable_back() {
   if (!is_lent) return;
   unsetenv(kSlurmsVariable);
   is_lent = false;
-  if (is_unjudged) check_or_exit(kDefaultVariable, *given());
+  if (is_unjudged) check_or_exit(kDefaultVariable, lent_variable().value_or(""));
 }
 
-const std::optional<std::string>& given_option() { return given(); }
+std::optional<std::string> given_option() {
+  return given() && !given()->starts_with(kLent) ? given() : std::nullopt;
+}
+
+std::optional<std::string> lent_variable() {
+  return given() && given()->starts_with(kLent) ? std::optional(given()->substr(1)) : std::nullopt;
+}
 
 void check_or_exit(const std::string& where, const std::string& value) {
   auto options = parse_options(value);

@@ -22,8 +22,9 @@ void register_option(spank_t spank);
 // sbatch or salloc is there, or outside of srun.
 void lend_variable();
 void take_variable_back();
-// The value given by --ondeloc or lent, if any.
-const std::optional<std::string>& given_option();
+// The value given by --ondeloc, if any, and that of srun's variable where no option came after it.
+std::optional<std::string> given_option();
+std::optional<std::string> lent_variable();
 // Parses a value in front of the user; ends the program when it is wrong or asks for help. `where`
 // names the source of the value in the sentence.
 void check_or_exit(const std::string& where, const std::string& value);

@@ -125,7 +125,9 @@ Status read_options(spank_t spank, Arguments arguments, Step& step) {
   if (given_option()) {
     step.text = *given_option();
   } else if (variable && !variable->empty()) {
-    step.text = *variable;
+    step.text = *variable;  // srun's, or what --export says that it is to be
+  } else if (lent_variable()) {
+    step.text = *lent_variable();
   }
   step.asked = !step.text.empty();
   auto site = parse_site_options({arguments.begin(), arguments.end()});

@@ -7,7 +7,7 @@
 namespace ondeloc {
 
 void srun_user_init(spank_t, Arguments) {
-  if (given_option()) return;  // checked where it was given
+  if (given_option() || lent_variable()) return;  // checked where they were given
   const char* value = std::getenv(kDefaultVariable);
   if (value != nullptr && *value != '\0') check_or_exit(kDefaultVariable, value);
 }

@@ -50,6 +50,13 @@ class Option(harness.Case):
                 self.assertIn("ONDELOC_STEP=", result.stdout)
                 self.assertNotIn("SPANK_OPTION", result.stdout)
 
+    def test_a_variable_that_export_sets_precedes_that_of_srun(self):
+        for own, exported, lines in ("online", "off", 0), ("off", "online", 1):
+            with self.subTest(exported):
+                result = self.srun("-n1", f"--export=ONDELOC={exported}", "/usr/bin/env", env={"ONDELOC": own})
+                self.assert_ran(result)
+                self.assertEqual(len([line for line in result.stdout.splitlines() if line.startswith("ONDELOC_STEP=")]), lines)
+
     def test_option_precedes_the_variable(self):
         """A good one, and a bad one that nobody needs."""
         for value in "online", "bogus":
