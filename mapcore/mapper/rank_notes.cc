@@ -68,10 +68,10 @@ void add_attach_note(const Ranks& ranks, std::vector<RankNote>& notes) {
       ranks, [](const RankState& state) { return has_attached(state) || is_stranger(state); });
   if (counted == 0) {
     notes.push_back(
-        {"no process called MPI_Init under ondeloc: nothing was counted or moved", false});
+        {"no process came through MPI_Init under ondeloc: nothing was counted or moved", false});
   } else if (counted < ranks.count()) {
     notes.push_back(
-        {fmt::format("{} of {} ranks called MPI_Init under ondeloc", counted, ranks.count()),
+        {fmt::format("{} of {} ranks came through MPI_Init under ondeloc", counted, ranks.count()),
          true});
   }
   if (auto text = about(ranks, is_stranger, "attached from outside the task: counted, not moved"))

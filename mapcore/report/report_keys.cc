@@ -19,7 +19,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"topology.cpus", "", "all CPUs that the step may use"},
     {"ranks[].rank", "", "rank in MPI_COMM_WORLD, -1 where its task was never started"},
     {"ranks[].local", "", "rank on the node, from 0"},
-    {"ranks[].pid", "", "process that called MPI_Init, 0 if none did"},
+    {"ranks[].pid", "", "process that came through MPI_Init, 0 if none did"},
     {"ranks[].initial_cpus", "", "CPUs as Slurm bound the task"},
     {"ranks[].final_cpus", "",
      "CPUs it was given last; where it bound itself and was left alone, those"},

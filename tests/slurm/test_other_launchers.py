@@ -7,7 +7,7 @@ import comparing
 import harness
 
 MPIRUN = ["mpirun", "--mca", "plm", "rsh", "--mca", "ras", "^slurm", "--oversubscribe", "-n", "2"]
-NOBODY = "no process called MPI_Init under ondeloc: nothing was counted or moved"
+NOBODY = "no process came through MPI_Init under ondeloc: nothing was counted or moved"
 FOREIGN = "started by another launcher inside the step: left alone"
 # mpirun closes all descriptors in its ranks; it has the segment itself, from the task that it was.
 WITH_SEGMENT = """fd=$(expr "$ONDELOC_STEP" : '.* fd=\\([0-9]*\\)')

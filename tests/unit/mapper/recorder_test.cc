@@ -263,14 +263,16 @@ TEST_CASE("a program without MPI is told of in the profile alone") {
   const auto lines = run_recorder(config);
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].find("n1: 0 messages recorded in ") == 0);
-  CHECK(lines[1] == "n1: no process called MPI_Init under ondeloc: nothing was counted or moved");
+  CHECK(lines[1] ==
+        "n1: no process came through MPI_Init under ondeloc: nothing was counted or moved");
   waitpid(pid, nullptr, 0);
   const std::string path =
       file_of_node(config.options.file, map_segment(segment.get()).header(), config.node);
   auto profile = ProfileReader::open(path);
   REQUIRE(profile.ok());
-  CHECK(std::count(profile->notes().begin(), profile->notes().end(),
-                   "no process called MPI_Init under ondeloc: nothing was counted or moved") == 1);
+  CHECK(std::count(
+            profile->notes().begin(), profile->notes().end(),
+            "no process came through MPI_Init under ondeloc: nothing was counted or moved") == 1);
   std::filesystem::remove(path);
 }
 
