@@ -8,7 +8,7 @@ import harness
 SUM = "from mpi4py import MPI; print(MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1))"
 
 # Values that differ from step to step in any case; the variables are there in every step.
-VOLATILE = re.compile(rb"^(SLURM_(JOB_?ID|STEP\w*|SRUN_\w*|TASK_PID|PMIXP?_\w*|JOB_(START|END)_TIME)|PMIX?_\w*"
+VOLATILE = re.compile(rb"^(SLURM_(JOB_?(ID|SLUID)|STEP\w*|SRUN_\w*|TASK_PID|PMIXP?_\w*|JOB_(START|END)_TIME)|PMIX?_\w*"
                       rb"|OMPI_MCA_orte_precondition_transports)=.*", re.DOTALL)
 
 
