@@ -13,7 +13,8 @@ constexpr std::size_t kColumn = 30;  // where descriptions begin, ours and CLI11
 
 std::size_t text_begins(std::string_view line) {
   const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
-  return first == 2 ? kColumn : first;
+  const bool is_option = first < kColumn && line.substr(first).starts_with("--");
+  return first == 2 || is_option ? kColumn : first;
 }
 
 void append_narrow(std::string& out, std::string_view line) {

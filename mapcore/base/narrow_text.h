@@ -8,8 +8,8 @@
 namespace ondeloc {
 
 // Lines of more than 80 characters go on below where their text began: at column 30 where a line
-// begins with two blanks, as those of options do. A word is never cut. Of empty lines in a row one
-// stays.
+// begins with two blanks or fewer than 30 and "--", as those of options do. A word is never cut. Of
+// empty lines in a row one stays.
 std::string narrow_text(std::string_view text);
 
 }  // namespace ondeloc
