@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mapcore/apps/cli.h"
+#include "mapcore/base/json_text.h"
 #include "mapcore/comm/matrix_io.h"
 
 namespace ondeloc::cli {
