@@ -258,10 +258,12 @@ SlotSet slots_from_masks(const Machine& machine, const SlotRequest& request,
                          std::span<const CpuSet> masks) {
   SlotSet slots;
   for (const CpuSet& mask : masks) slots.push_back(make_slot(machine, mask));
-  // No rank comes off worse there than where it is.
+  // No rank comes off worse there than where it is. What it asked for counts where others use its
+  // CPUs too; where it has its own, that is what it was given.
   const std::vector<double> shares = shares_of(masks);
   const double most = *std::max_element(shares.begin(), shares.end());
-  const int size = std::max(request.cpus_per_task, static_cast<int>(std::ceil(most - kRounding)));
+  const int least = all_disjoint(masks) ? 1 : request.cpus_per_task;
+  const int size = std::max(least, static_cast<int>(std::ceil(most - kRounding)));
   for (const Slot& more : cut_slots(machine, request.idle, size, true))
     slots.push_back(make_slot(machine, first_of(more.pus, size)));
   return slots;

@@ -94,6 +94,11 @@ TEST_CASE("a slot of idle CPUs is as wide as the part that each rank has of shar
   const auto plan = plan_slots(machine, {masks, 1, cpus("8-12")});
   REQUIRE(plan.ok());
   CHECK(lists(plan->slots) == Lists{"0-3", "0-3", "4-7", "4-7", "8-9", "10-11"});
+  // -c4 --cpu-bind=map_cpu:0,8
+  const std::vector<CpuSet> narrow{cpus("0"), cpus("8")};
+  const auto bound = plan_slots(machine, {narrow, 4, cpus("1-2,9")});
+  REQUIRE(bound.ok());
+  CHECK(lists(bound->slots) == Lists{"0", "8", "1", "2", "9"});
 }
 
 TEST_CASE("more ranks than PUs: slots repeat evenly") {
