@@ -105,6 +105,14 @@ class Faults(harness.Case):
             os.kill(pid, signal.SIGKILL)
         self.assertEqual(self.assert_ends_well(running), EARLY_END)
 
+    def test_mapper_is_what_the_kernel_ends_first_where_memory_is_out(self):
+        running = self.start(3, ranks=4)
+        scores = {name: {pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text() for pid in harness.pids_of(name)}
+                  for name in ("ondeloc-mapper", "partners")}
+        self.assertEqual(scores["ondeloc-mapper"], {"1000\n"})
+        self.assertNotIn("1000\n", scores["partners"])
+        self.assert_ends_well(running)
+
     def test_mapper_that_does_not_end(self):
         """It waits for somebody to write a topology."""
         fifo = f"{self.dir}/topology"

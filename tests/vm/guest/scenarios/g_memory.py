@@ -4,8 +4,8 @@ import contextlib
 import pathlib
 import re
 
-from harness import check, node_of, numa_of_cpus, run, scenario, settled, step_clean
-from scenarios.e_changes import all_followed, majority, memory_step, pages_by_rank, slurm_with, talkers
+from harness import check, node_of, numa_of_cpus, scenario, settled
+from scenarios.e_changes import all_followed, majority, memory_step, pages_by_rank, talkers
 from steps import OPTIONS, Phase, TALK, step
 
 TOUCHED = 128 << 20  # bytes of every rank where nodes are full
@@ -147,34 +147,3 @@ def rank_stays_with_its_memory():
     watched, went = one_to_the_other("together", "memory=auto", lambda went, pages: not went)
     check(sum("no room" in note for note in watched.report["notes"]) == 1, f"{watched.report['notes']}")
     return f"moved: {went}; {watched.report['notes']}"
-
-
-# Takes memory until the mapper is gone, then has it all still.
-GROW = """
-import os, sys
-def mapper():
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if open(f"/proc/{pid}/comm").read() == "ondeloc-mapper\\n":
-                return True
-        except OSError:
-            pass
-while not mapper():
-    pass
-taken = []
-while mapper() and len(taken) < 1000:
-    taken.append(bytearray(b"x") * (1 << 20))
-print("outlived it with", len(taken), "MiB", flush=True)
-"""
-
-
-@scenario("2x4")
-def rank_outlives_the_mapper_where_memory_is_out():
-    """ConstrainRAMSpace: where the rank takes more than the step may have, the kernel ends the mapper first."""
-    with slurm_with("task/cgroup,task/affinity", "yes", "1", "cgroup.conf:ConstrainRAMSpace=yes", "SelectTypeParameters=CR_Core_Memory"):
-        done = run("srun", "-n1", "--mem=100", "--ondeloc=online", "python3", "-c", GROW, status=None)
-        step_clean()
-    said = f"{done.stdout.strip()!r}, exit status {done.returncode}, {done.stderr.strip()!r}"
-    taken = [int(word) for word in done.stdout.split() if word.isdigit()]
-    check(taken and 50 < taken[0] < 100, said)
-    return said
