@@ -43,8 +43,7 @@ std::vector<std::string> clean_lines(std::string_view text) {
   for (const std::string_view raw : split(text, '\n')) {
     if (raw.empty() || lines.size() == kMostLines) continue;
     std::string line(raw.substr(0, kLongest));
-    std::replace_if(
-        line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    std::replace_if(line.begin(), line.end(), is_control, '?');
     lines.push_back(std::move(line));
   }
   return lines;

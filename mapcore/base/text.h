@@ -18,6 +18,8 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t
 std::optional<double> parse_double(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty pieces
 std::string_view trim_blanks(std::string_view text);
+// What does things to terminals instead of being shown on them; bytes of UTF-8 are none.
+inline bool is_control(unsigned char c) { return c < ' ' || c == 0x7f; }
 // A field of CSV: R and spreadsheets put names into quotes, some of them numbers too.
 std::string_view csv_field(std::string_view text);
 // Spreadsheets and editors put a byte order mark before the UTF-8 that they write.

@@ -20,8 +20,6 @@ struct Unit {
 };
 constexpr Unit kUnits[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
-
 Status check_text(std::string_view text) {
   if (text.size() > kMaxOptionLength)
     return Error(

@@ -58,9 +58,6 @@ std::optional<std::vector<MatrixEntry>> read_matrix_cells(const Json& cells) {
   return entries;
 }
 
-// Texts are shown on terminals, where control characters would do things.
-bool is_control(unsigned char c) { return c < ' ' || c == 0x7f; }
-
 // A word of the rankfiles that are written from it.
 std::string read_node(const Json& report) {
   const Json* node = find(report, "node");
