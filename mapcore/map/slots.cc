@@ -258,6 +258,7 @@ SlotSet slots_from_masks(const Machine& machine, const SlotRequest& request,
                          std::span<const CpuSet> masks) {
   SlotSet slots;
   for (const CpuSet& mask : masks) slots.push_back(make_slot(machine, mask));
+  if (request.idle.empty()) return slots;
   // No rank comes off worse there than where it is. What it asked for counts where others use its
   // CPUs too; where it has its own, that is what it was given.
   const std::vector<double> shares = shares_of(masks);
