@@ -16,9 +16,7 @@ constexpr const char* kSlurmsVariable = "SLURM_SPANK__SLURM_SPANK_OPTION_ondeloc
 // In front of a value that was lent, so that slurmstepd knows it for one.
 constexpr char kLent = ' ';
 
-// Of the user's variable in srun.
-bool is_lent = false;      // kSlurmsVariable holds it
-bool is_unjudged = false;  // given() is it, and nobody has checked it
+bool is_lent = false;  // kSlurmsVariable holds the user's variable, in srun
 
 std::optional<std::string>& given() {
   static auto* const value = new std::optional<std::string>;
@@ -30,8 +28,8 @@ std::optional<std::string>& given() {
 // either: an option may follow that takes its place.
 void take_option(const char* value, bool remote) {
   const std::string text(value == nullptr ? "" : value);
-  is_unjudged = is_lent && !given();
-  if (!remote && !is_unjudged) check_or_exit("--ondeloc", text);
+  const bool is_variable = is_lent && !given();
+  if (!remote && !is_variable) check_or_exit("--ondeloc", text);
   given() = text;
 }
 
@@ -71,7 +69,7 @@ void take_variable_back() {
   if (!is_lent) return;
   unsetenv(kSlurmsVariable);
   is_lent = false;
-  if (is_unjudged) check_or_exit(kDefaultVariable, lent_variable().value_or(""));
+  if (const auto value = lent_variable()) check_or_exit(kDefaultVariable, *value);
 }
 
 std::optional<std::string> given_option() {
