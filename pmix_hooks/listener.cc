@@ -3,15 +3,18 @@
 
 #include <dlfcn.h>
 #include <pmix.h>
+#include <poll.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <string>
 
 #include "mapcore/segment/record_check.h"
 
@@ -22,13 +25,13 @@ pmix_status_t codes[] = {
     ONDELOC_EVENT_BASE - ONDELOC_RECORD_ATTACH, ONDELOC_EVENT_BASE - ONDELOC_RECORD_SAMPLE,
     ONDELOC_EVENT_BASE - ONDELOC_RECORD_ROW, ONDELOC_EVENT_BASE - ONDELOC_RECORD_DETACH};
 
-// Static and never destroyed: PMIx may call back after a wait has been given up.
+// Static and never destroyed: PMIx may call back after listener_start has given up its wait.
 struct State {
   std::atomic<int> channel{-1};
   std::atomic<bool> registered{false};
   std::atomic<std::size_t> id{0};
   std::atomic<std::uint64_t> passed{0}, dropped{0}, rejected{0};
-  sem_t answered;
+  std::atomic<int> answers{-1};  // eventfd: PMIx has answered
 };
 State state;
 
@@ -37,17 +40,29 @@ Function find(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
 }
 
-bool wait_a_second() {
-  timespec until{};
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += 1;
-  while (sem_timedwait(&state.answered, &until) != 0)
-    if (errno != EINTR) return false;
-  return true;
+void note_answer() {
+  const std::uint64_t one = 1;
+  (void)!write(state.answers.load(), &one, sizeof(one));
 }
 
-// A reader that is gone must not send SIGPIPE to slurmstepd: blocked for the write, and what the
-// write made is taken away again.
+// By the monotonic clock: a wait by the wall clock would last as long as an administrator sets the
+// clock back.
+bool wait_a_second() {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::seconds(1);
+  for (auto now = Clock::now(); now < deadline; now = Clock::now()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now).count();
+    pollfd wanted{state.answers.load(), POLLIN, 0};
+    const int ready = poll(&wanted, 1, static_cast<int>(left));
+    std::uint64_t answers = 0;
+    if (ready == 1) return read(wanted.fd, &answers, sizeof(answers)) == sizeof(answers);
+    if (ready < 0 && errno != EINTR) return false;
+  }
+  return false;
+}
+
+// A write without a reader must not send SIGPIPE to slurmstepd: the signal is blocked for the
+// write, and one that the write has raised is consumed.
 ssize_t write_without_signal(int fd, const void* data, std::size_t size) {
   sigset_t pipe_signal, before, pending;
   sigemptyset(&pipe_signal);
@@ -72,8 +87,8 @@ const pmix_byte_object_t* record_of(const pmix_info_t* info, std::size_t count) 
   return nullptr;
 }
 
-// One whole record, of the type that the event's code says, and never END, which only slurmstepd
-// itself may write.
+// True for one whole record of the type that the event's code names. END is not accepted: only
+// slurmstepd itself may write it.
 bool acceptable(std::span<const std::byte> bytes, pmix_status_t code) {
   std::uint32_t length = 0;
   if (bytes.size() > ONDELOC_RECORD_MAX || check_record(bytes, length) != RecordFault::kNone)
@@ -88,9 +103,9 @@ void pass(const pmix_proc_t& source, std::span<const std::byte> bytes) {
   const std::uint32_t rank = source.rank;
   std::memcpy(record + offsetof(ondeloc_record_head, world_rank), &rank, sizeof(rank));
   const int channel = state.channel.load(std::memory_order_acquire);
-  const bool gone = channel >= 0 && write_without_signal(channel, record, bytes.size()) ==
+  const bool sent = channel >= 0 && write_without_signal(channel, record, bytes.size()) ==
                                         static_cast<ssize_t>(bytes.size());
-  (gone ? state.passed : state.dropped).fetch_add(1, std::memory_order_relaxed);
+  (sent ? state.passed : state.dropped).fetch_add(1, std::memory_order_relaxed);
 }
 
 void on_event(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t info[],
@@ -110,10 +125,10 @@ void on_event(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_i
 void on_registered(pmix_status_t status, std::size_t id, void*) {
   state.id.store(id, std::memory_order_relaxed);
   state.registered.store(status == PMIX_SUCCESS, std::memory_order_release);
-  sem_post(&state.answered);
+  note_answer();
 }
 
-void on_deregistered(pmix_status_t, void*) { sem_post(&state.answered); }
+void on_deregistered(pmix_status_t, void*) { note_answer(); }
 
 }  // namespace
 
@@ -124,7 +139,9 @@ Status listener_start(int channel_fd) {
       find<decltype(&PMIx_Deregister_event_handler)>("PMIx_Deregister_event_handler");
   if (initialized == nullptr || enroll == nullptr || leave == nullptr || initialized() == 0)
     return Error("events: this step has no PMIx server (srun --mpi=pmix starts one)", ENOENT);
-  sem_init(&state.answered, 0, 0);
+  // Never closed: PMIx may answer late.
+  if (state.answers.load() < 0) state.answers.store(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (state.answers.load() < 0) return Error::from_errno("events: eventfd");
   state.channel.store(channel_fd, std::memory_order_release);
   const pmix_status_t rc =
       enroll(codes, sizeof(codes) / sizeof(codes[0]), nullptr, 0, on_event, on_registered, nullptr);

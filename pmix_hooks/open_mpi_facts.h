@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every fact about Open MPI's inside that the rank library rests on, and nothing else does. Each is
-// checked at attach as far as it can be (open_mpi_table.cc); what is not recognised is left alone.
+// Every fact about Open MPI's inside that the rank library depends on. Only the rank library uses
+// them. open_mpi_table.cc checks each fact at attach as far as possible; a library that does not
+// pass is left alone.
 //
 // Source: ompi/mca/pml/pml.h and ompi/include/mpi.h.in at v4.1.4, v4.1.8, v5.0.9 and branch v6.0.x.
 //   - `mca_pml` is an exported global struct; every point-to-point message and every collective
@@ -19,6 +20,8 @@ inline constexpr char kLibraryName[] = "libmpi.so.40";  // 4.0 to 6.0
 inline constexpr char kVersionPrefix[] = "Open MPI v";  // of MPI_Get_library_version
 inline constexpr char kPmlTable[] = "mca_pml";
 inline constexpr char kCommWorld[] = "ompi_mpi_comm_world";
+
+inline constexpr char kNoOp[] = "ompi_mpi_op_no_op";
 
 inline constexpr int kSuccess = 0;         // MPI_SUCCESS, OMPI_SUCCESS
 inline constexpr int kErrOther = 16;       // MPI_ERR_OTHER

@@ -7,83 +7,94 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
-#include "spank/items.h"
-#include "spank/tell.h"
+#include "spank/spank_items.h"
 #include "spank/trusted_file.h"
+#include "spank/user_log.h"
 
 namespace ondeloc {
 namespace {
 
-constexpr int kUsersError = 1;  // exit status of ondeloc-mapper --bind
 constexpr useconds_t kUntilExec = 50'000;
 
-std::string text(std::uint32_t number) { return fmt::format("{}", number); }
-
 Program bind_program(spank_t spank, const Step& step, const Task& task) {
-  Program program = mapper_program(spank, step, task);
-  program.arguments.insert(
-      program.arguments.begin(),
-      {"--bind", step.options.file, "--rank", text(task.world_rank), "--local-rank",
-       text(task.local_rank), "--ranks", text(step.world_ranks), "--pid",
-       text(static_cast<std::uint32_t>(getpid())), "--node-index", text(task.node_index)});
-  if (step.options.relative) program.arguments.emplace_back("--relative");
-  return program;
+  BindArguments call;
+  call.file = step.request.options.file;
+  call.rank = static_cast<int>(task.world_rank);
+  call.ranks = static_cast<int>(step.identity.world_ranks);
+  call.pid = getpid();
+  call.local_rank = static_cast<int>(task.local_rank);
+  call.local_ranks = static_cast<int>(step.identity.local_ranks);
+  call.node = task.node;
+  call.node_index = static_cast<int>(task.node_index);
+  call.cpus_per_task = step.identity.cpus_per_task;
+  call.relative = step.request.options.relative;
+  call.topology = step.request.site.topology;
+  CpuBind bind = cpu_bind_of_task(spank);
+  call.cpu_bind_type = std::move(bind.type);
+  call.cpu_bind_list = std::move(bind.list);
+  return mapper_program(spank, step, call.to_words());
 }
 
-// True for the first task of the node that asks.
-bool takes_token(const Step& step) {
+// True for the first task of the node that calls it.
+bool take_token(const Pipe& token) {
   char byte = 0;
-  return read(step.token.read.get(), &byte, 1) == 1;
+  return read(token.read.get(), &byte, 1) == 1;
 }
 
-// From Slurm 23.11 on there are flags behind the signal, of which zero is none.
+// From Slurm 23.11 on flags follow the signal; 0 stands for no flag.
 template <class... Flags>
 void kill_with(int (*kill_step)(std::uint32_t, std::uint32_t, std::uint16_t, Flags...),
-               const Step& step) {
-  if (kill_step != nullptr) kill_step(step.job_id, step.step_id, SIGKILL, Flags{}...);
+               const StepIdentity& id) {
+  if (kill_step != nullptr) kill_step(id.job_id, id.step_id, SIGKILL, Flags{}...);
 }
 
-// From Slurm 25.11 on job and step are one.
+// From Slurm 25.11 on one struct holds the ids of job and step.
 [[maybe_unused]] void kill_with(int (*kill_step)(slurm_step_id_t*, std::uint16_t, std::uint16_t),
-                                const Step& step) {
-  slurm_step_id_t id{};
-  id.job_id = step.job_id;
-  id.step_id = step.step_id;
-  id.step_het_comp = NO_VAL;
-  if (kill_step != nullptr) kill_step(&id, SIGKILL, 0);
+                                const StepIdentity& id) {
+  slurm_step_id_t whole{};
+  whole.job_id = id.job_id;
+  whole.step_id = id.step_id;
+  whole.step_het_comp = NO_VAL;
+  if (kill_step != nullptr) kill_step(&whole, SIGKILL, 0);
 }
 
-bool step_ends(const Step& step) {
-  pollfd ended{step.ended.read.get(), POLLIN, 0};
-  return poll(&ended, 1, 0) == 1;
+bool is_step_ending(const Step& step) {
+  pollfd ending{step.fds.ending.read.get(), POLLIN, 0};
+  return poll(&ending, 1, 0) == 1;
 }
 
-// The plugin does not link libslurm: slurmstepd has the function.
-// Only programs are killed: proctrack/linuxproc passes over every process that still is slurmstepd.
-// So tasks that have not come far see `ended` and go by themselves; the wait is for those past it.
+// The plugin does not link libslurm: slurmstepd has the function. proctrack/linuxproc kills no
+// process that still executes slurmstepd. So a task that has yet to look at `ending` exits by
+// itself, and the wait lets the tasks that have looked execute their program.
 void end_step(const Step& step) {
   const char byte = 0;
-  (void)!write(step.ended.write.get(), &byte, 1);
+  (void)!write(step.fds.ending.write.get(), &byte, 1);
   usleep(kUntilExec);
   kill_with(
       reinterpret_cast<decltype(&slurm_kill_job_step)>(dlsym(RTLD_DEFAULT, "slurm_kill_job_step")),
-      step);
+      step.identity);
 }
 
-Status bind_or_end(spank_t spank, const Step& step, const Task& task) {
-  auto outcome = run_and_wait(bind_program(spank, step, task));
+// If the program finds an error of the user's, the step ends, or with on-error=warn it runs on.
+Status run_or_end(const Step& step, const Program& program) {
+  auto outcome = run_and_wait(program);
   if (!outcome) return std::move(outcome).error();
-  if (outcome->exit_status == 0) return {};
-  const bool first = takes_token(step);
   const auto lines = clean_lines(outcome->sentence);
-  const std::string sentence = lines.empty() ? "no reason given" : lines.front();
-  if (outcome->exit_status != kUsersError) {
-    // Not the first: it may well be that the first has ended the step, and with it our child.
-    return first ? Status(Error("static: " + sentence)) : Status();
+  if (outcome->exit_status == static_cast<int>(MapperExit::kDone)) {
+    if (!lines.empty() && take_token(step.fds.warning_token)) log_to_user(lines.front());
+    return {};
   }
-  const bool fatal = step.options.on_error == OnError::kFail;
-  if (first) tell(fatal ? sentence : sentence + "; the job runs on unbound");
+  const bool first = take_token(step.fds.error_token);
+  const std::string sentence = lines.empty() ? "no reason given" : lines.front();
+  if (outcome->exit_status != static_cast<int>(MapperExit::kUserError)) {
+    // Another task may have ended the step, and with it this task's child.
+    const std::string mode(mode_name(step.request.options.mode));
+    return first ? Status(Error(mode + ": " + sentence)) : Status();
+  }
+  const bool fatal = step.request.options.on_error == OnError::kFail;
+  if (first) log_to_user(fatal ? sentence : sentence + "; the job runs on unbound");
   if (first && fatal) end_step(step);
   if (fatal) _exit(1);
   return {};
@@ -92,10 +103,20 @@ Status bind_or_end(spank_t spank, const Step& step, const Task& task) {
 }  // namespace
 
 Status bind_task(spank_t spank, const Step& step, const Task& task) {
-  if (Status good = check_trusted_file(step.mapper, X_OK); !good) return good;
-  Status bound = bind_or_end(spank, step, task);
-  if (step_ends(step)) _exit(1);
+  if (Status good = check_trusted_file(step.request.mapper_path, X_OK); !good) return good;
+  Status bound = run_or_end(step, bind_program(spank, step, task));
+  if (is_step_ending(step)) _exit(1);
   return bound;
+}
+
+Status check_profile(spank_t spank, const Step& step, const Task& task) {
+  Status good;
+  if (task.local_rank == 0) {
+    good = check_trusted_file(step.request.mapper_path, X_OK);
+    if (good) good = run_or_end(step, check_program(spank, step, task));
+  }
+  if (is_step_ending(step)) _exit(1);
+  return good;
 }
 
 }  // namespace ondeloc

@@ -23,7 +23,7 @@
 namespace ondeloc {
 namespace {
 
-// Everything a child needs between fork and exec, made before the fork.
+// The data that a child needs between fork and exec, made before the fork.
 struct Prepared {
   std::vector<char*> argv;
   std::vector<char*> envp;
@@ -42,7 +42,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return list;
 }
 
-// `program` has to outlive the result.
+// The result points into `program`.
 Result<Prepared> prepare(const Program& program) {
   Prepared p;
   p.argv = pointers(program.arguments);
@@ -50,15 +50,15 @@ Result<Prepared> prepare(const Program& program) {
   p.envp = pointers(program.environment);
   p.kept = program.kept;
   std::sort(p.kept.begin(), p.kept.end());
-  p.cpus = program.cpus;
+  p.cpus = program.cpus.words();
   p.null.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!p.null.valid()) return Error::from_errno("/dev/null");
   return p;
 }
 
-// From here to exec_program: in the forked child, async-signal-safe calls only.
+// The functions from here to exec_program run in the forked child: async-signal-safe calls only.
 
-// The number that a file name is; UINT_MAX for "." and "..".
+// The value of a decimal file name, or UINT_MAX for "." and "..".
 unsigned number_of(const char* name) {
   unsigned number = 0;
   for (; *name >= '0' && *name <= '9'; ++name)
@@ -66,8 +66,8 @@ unsigned number_of(const char* name) {
   return *name == '\0' ? number : UINT_MAX;
 }
 
-// False where /proc does not tell. Where a daemon has no limit there may be a billion numbers, and
-// some ten of them open. readdir(3) allocates.
+// False if /proc does not tell. A daemon without a limit may have a billion possible descriptors,
+// of which ten are open. readdir(3) allocates, so this reads the directory itself.
 bool close_listed(unsigned first, unsigned last) {
   const int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (list < 0) return false;
@@ -139,7 +139,7 @@ pid_t wait_for_child(pid_t pid, int* status) {
   return got;
 }
 
-// What the child writes, until it closes its end or the time is over.
+// Reads what the child writes until it closes its end. False if the child takes too long.
 bool read_all(int fd, std::string& text) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::seconds(30);
@@ -169,8 +169,9 @@ Status start_detached(const Program& program) {
   if (child == 0) {
     const pid_t grandchild = fork();
     if (grandchild == 0) {
-      // What a task sends to its own group (kill 0) is not for it. No session of its own: that
-      // would be a scheduling group with as large a share of the CPUs as all ranks together.
+      // A signal that a task sends to its own group (kill 0) must not reach the mapper. A session
+      // of its own would be a scheduling group with as large a share of the CPUs as all ranks
+      // together.
       setpgid(0, 0);
       exec_program(*prepared);
     }
@@ -195,7 +196,7 @@ Result<Outcome> run_and_wait(const Program& program) {
   if (child == 0) exec_program(*prepared);
   to.reset();
   Outcome outcome;
-  // Not waited for yet, so its pid cannot have been given to another process.
+  // The child has not been waited for, so no other process can have its pid.
   if (!read_all(from.get(), outcome.sentence)) {
     kill(child, SIGKILL);
     outcome.sentence = "no answer within 30 s";

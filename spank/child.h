@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting ondeloc-mapper from a task that is about to exec. All that allocates happens before the
-// fork; the children call async-signal-safe functions only. They run as the user, get an
-// environment of their own (no PMIX_*, OMPI_*, LD_*), and no descriptor but the ones named here.
+// Starts ondeloc-mapper from a task that is about to execute the application. The task allocates
+// before it forks; its children call async-signal-safe functions only. A child runs as the user,
+// with its own environment (no PMIX_*, OMPI_*, LD_*) and no descriptors but those named here.
 // Thread safety: for the one thread of a forked task.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "mapcore/base/cpu_set.h"
 #include "mapcore/base/result.h"
 
 namespace ondeloc {
@@ -17,20 +17,21 @@ struct Program {
   std::string path;                      // argv[0] too
   std::vector<std::string> arguments;    // without argv[0]
   std::vector<std::string> environment;  // "NAME=value"
-  std::vector<int> kept;                 // descriptors that stay open, under their numbers, all > 2
-  std::vector<std::uint64_t> cpus;  // affinity to take, empty: as it is; bit b of word w: 64 w + b
+  std::vector<int> kept;                 // descriptors that stay open, under their numbers; all > 2
+  CpuSet cpus;                           // affinity to take, empty: as it is
 };
 
-// Double fork: the caller's exec leaves no child behind that the application could wait for. The
-// program ignores the signals that Slurm forwards to a job, and has a process group of its own: it
-// ends when the ranks have ended.
+// Forks twice, so that the application does not get a child that it could wait for. The program
+// ignores the signals that Slurm forwards to a job and has its own process group: it ends when the
+// ranks have ended.
 Status start_detached(const Program& program);
 
 struct Outcome {
-  int exit_status = -1;  // -1: it did not exit by itself
+  int exit_status = -1;  // -1: the program did not exit by itself
   std::string sentence;  // first line of its standard error
 };
-// Waits for it, at most 30 s (then it is killed, and the sentence says so), and for no other child.
+// Runs the program and waits for that child only. After 30 s it kills the child, and the sentence
+// says so.
 Result<Outcome> run_and_wait(const Program& program);
 
 }  // namespace ondeloc

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Slurm looks up in spank_ondeloc.so, and nothing else. The plugin is loaded into root's
-// daemons: no exception leaves it, and no return code ever fails a job.
+// The symbols that Slurm looks up in spank_ondeloc.so. The plugin is loaded into root's daemons: no
+// exception leaves it, and no return code fails a job.
 #pragma GCC visibility push(default)
 #include "spank/slurm_spank.h"
-// SPANK_PLUGIN defines const objects, which have internal linkage in C++ unless declared before.
+// SPANK_PLUGIN defines const objects. In C++ they have internal linkage unless declared before.
 extern "C" {
 extern const char plugin_name[];
 extern const char plugin_type[];
@@ -33,7 +33,7 @@ int guarded(const char* where, Work work) noexcept {
 }
 
 // Lines of plugstack.conf that name this file, and calls of callbacks since. Slurm makes every call
-// once for each line, one after the other; only the first may act on the one step.
+// once for each line, one after the other; only the first one may act on the step.
 unsigned lines = 0;
 unsigned calls = 0;
 
@@ -43,7 +43,7 @@ int guarded_once(const char* where, Work work) noexcept {
   return is_repetition ? ESPANK_SUCCESS : guarded(where, work);
 }
 
-// The file stays mapped after dlclose, and slurm_spank_init may come again.
+// The plugin stays mapped after dlclose, and Slurm may call slurm_spank_init again.
 void forget_lines_after_the_last() {
   if (lines > 1 && calls % lines != 0) return;
   lines = 0;
@@ -65,14 +65,14 @@ int slurm_spank_init(spank_t spank, int, char*[]) {
   if (++lines > 1) return ESPANK_SUCCESS;
   return guarded("init", [&] {
     ondeloc::register_option(spank);
-    ondeloc::lend_variable();
+    ondeloc::export_env_default();
   });
 }
 
 int slurm_spank_init_post_opt(spank_t spank, int count, char* values[]) {
   return guarded_once("init_post_opt", [&] {
-    ondeloc::take_variable_back();
-    if (in_stepd()) ondeloc::stepd_init_post_opt(spank, words(count, values));
+    ondeloc::withdraw_env_default();
+    if (in_stepd()) ondeloc::stepd_init_post_opt(spank, words(count, values), ondeloc::the_step());
   });
 }
 
@@ -82,20 +82,20 @@ int slurm_spank_local_user_init(spank_t spank, int count, char* values[]) {
 }
 
 int slurm_spank_user_init(spank_t spank, int, char*[]) {
-  return guarded_once("user_init", [&] { ondeloc::stepd_user_init(spank); });
+  return guarded_once("user_init", [&] { ondeloc::stepd_user_init(spank, ondeloc::the_step()); });
 }
 
 int slurm_spank_task_init(spank_t spank, int, char*[]) {
-  return guarded_once("task_init", [&] { ondeloc::task_init(spank); });
+  return guarded_once("task_init", [&] { ondeloc::task_init(spank, ondeloc::the_step()); });
 }
 
 int slurm_spank_task_exit(spank_t spank, int, char*[]) {
-  return guarded_once("task_exit", [&] { ondeloc::stepd_task_exit(spank); });
+  return guarded_once("task_exit", [&] { ondeloc::stepd_task_exit(spank, ondeloc::the_step()); });
 }
 
 int slurm_spank_exit(spank_t spank, int, char*[]) {
   const int rc = guarded_once("exit", [&] {
-    if (in_stepd()) ondeloc::stepd_exit(spank);
+    if (in_stepd()) ondeloc::stepd_exit(spank, ondeloc::the_step());
   });
   forget_lines_after_the_last();
   return rc;

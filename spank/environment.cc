@@ -7,8 +7,9 @@
 
 #include "mapcore/segment/rank_env.h"
 
-#include "spank/items.h"
-#include "spank/left_over.h"
+#include "spank/inherited_env.h"
+#include "spank/nic.h"
+#include "spank/spank_items.h"
 
 namespace ondeloc {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::string_view kSanitizerOption = "verify_asan_link_order";
 constexpr std::string_view kSanitizerSetting = "verify_asan_link_order=0";
 constexpr std::string_view kSanitizerWord = "asan";
 
-// `word` stands for the variable in ONDELOC_STEP.
+// `word` stands for the variable in the value of ONDELOC_STEP.
 struct Policy {
   const char* word;
   const char* name;
@@ -30,32 +31,24 @@ constexpr Policy kPolicies[] = {
     {"policy", ONDELOC_ENV_OPEN_MPI_BINDING, ONDELOC_ENV_OPEN_MPI_BINDS_NOT},
     {"hfi", ONDELOC_ENV_PSM2_BINDING, ONDELOC_ENV_PSM2_BINDS_NOT}};
 
-const char* transport_name(Transport transport) {
-  switch (transport) {
-    case Transport::kAuto:
-      return "auto";
-    case Transport::kShm:
-      return "shm";
-    case Transport::kPmix:
-      return "pmix";
-  }
-  return "auto";
-}
-
-// Whoever only watches leaves the ranks where others bind them.
+// A mapper that only watches does not change what others bind.
 bool moves(const Step& step) {
-  return step.options.mode == Mode::kOnline && step.options.decide != Decide::kNever;
+  return step.request.options.mode == Mode::kOnline &&
+         step.request.options.decide != Decide::kNever;
 }
 
-// Where nobody listens, events would be lost, and with them the word that a rank has left MPI.
+// Without a listener events are lost, among them the event that tells that a rank has left MPI.
 std::string step_words(const Step& step) {
-  if (!step.watch) return ONDELOC_ENV_STEP_VERSION;
-  const Transport transport = step.listening ? step.options.transport : Transport::kShm;
+  if (!step.request.watch) return ONDELOC_ENV_STEP_VERSION;
+  const StepIdentity& id = step.identity;
+  const Transport transport =
+      step.state.listening ? step.request.options.transport : Transport::kShm;
   return fmt::format(
       ONDELOC_ENV_STEP_VERSION
       " fd={} transport={} interval_ms={} local_ranks={} world_ranks={} job={} step={}{}",
-      step.segment.get(), transport_name(transport), step.options.interval_ms, step.local_ranks,
-      step.world_ranks, step.job_id, step.step_id, moves(step) ? ONDELOC_ENV_STEP_MOVES : "");
+      step.fds.segment.get(), enum_name(transport), step.request.options.interval_ms,
+      id.local_ranks, id.world_ranks, id.job_id, id.step_id,
+      moves(step) ? ONDELOC_ENV_STEP_MOVES : "");
 }
 
 Status set(spank_t spank, const char* name, const std::string& value) {
@@ -98,8 +91,9 @@ Status set_preload(spank_t spank, const std::string& rank_lib) {
   return set(spank, kPreload, users.empty() ? rank_lib : users + ":" + rank_lib);
 }
 
-// gcc's address sanitizer ends a program at its start that has a library in front of its runtime,
-// even one that replaces nothing of it. A value too long to keep is left alone.
+// gcc's address sanitizer refuses to start a program that loads a library before the sanitizer's
+// runtime, even if the library replaces none of its functions. A value that is too long to keep is
+// left alone.
 Status allow_sanitizer(spank_t spank, std::string& ours) {
   const auto found = job_env_whole(spank, kSanitizer, kLongest);
   if (!found) return {};
@@ -124,10 +118,10 @@ Status set_policies(spank_t spank, std::string& ours) {
 }  // namespace
 
 Status set_environment(spank_t spank, const Step& step) {
-  if (!step.watch) return {};
+  if (!step.request.watch) return {};
   std::string ours;
-  // First what can fail for a user's reason: nothing may be changed then.
-  if (Status good = set_preload(spank, step.rank_lib); !good) return good;
+  // The part that a user's value can make fail comes first: a failure must change nothing.
+  if (Status good = set_preload(spank, step.request.rank_library); !good) return good;
   if (Status good = allow_sanitizer(spank, ours); !good) return good;
   if (!ours.empty()) ours.insert(0, kSetWord);
   return set(spank, ONDELOC_ENV_STEP, step_words(step) + ours);
@@ -141,10 +135,11 @@ Status keep_task_unbound(spank_t spank, const Step& step) {
   return set(spank, ONDELOC_ENV_STEP, words + ours);
 }
 
-void drop_left_over(spank_t spank) {
+void remove_inherited(spank_t spank) {
   const auto words = job_env(spank, ONDELOC_ENV_STEP);
   if (!words) return;
   spank_unsetenv(spank, ONDELOC_ENV_STEP);
+  remove_inherited_nic(spank);
   if (const auto list = job_env(spank, kPreload, kLongest))
     set_or_unset(spank, kPreload, without_rank_library(*list));
   for (const Policy& policy : kPolicies)
@@ -155,10 +150,11 @@ void drop_left_over(spank_t spank) {
     set_or_unset(spank, kSanitizer, without_option(*options, kSanitizerSetting));
 }
 
-void drop_preload(spank_t spank, const Step& step) {
+void remove_preload(spank_t spank, const Step& step) {
+  const std::string& library = step.request.rank_library;
   std::string list = job_env(spank, kPreload, kLongest).value_or("");
-  if (!list.ends_with(step.rank_lib)) return;
-  list.resize(list.size() - step.rank_lib.size());
+  if (!list.ends_with(library)) return;
+  list.resize(list.size() - library.size());
   if (!list.empty()) list.pop_back();
   set_or_unset(spank, kPreload, list);
 }

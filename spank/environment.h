@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks find in their environment.
+// Environment variables of the ranks.
 #pragma once
 
 #include "mapcore/base/result.h"
@@ -9,21 +9,24 @@
 
 namespace ondeloc {
 
-// In user_init, where a change reaches every task. Where ranks are watched: ONDELOC_STEP,
-// LD_PRELOAD (ours after the user's), and ASAN_OPTIONS so that gcc's address sanitizer bears that.
-// ONDELOC_STEP says whether the latter was set here.
-// REQUIRES: step.listening is decided.
+// In user_init, where a change reaches every task. If ranks are watched, sets ONDELOC_STEP, appends
+// the rank library to the user's LD_PRELOAD, and sets ASAN_OPTIONS so that gcc's address sanitizer
+// accepts the preload. ONDELOC_STEP tells whether ASAN_OPTIONS was set here.
+// REQUIRES: step.state.listening is decided.
 Status set_environment(spank_t spank, const Step& step);
-// In a task that is bound once and for all, to every CPU that it can have: Open MPI 4 (where a site
-// or user has a policy in mca-params.conf) and PSM2 take that for unbound and would bind it. Sets
-// what keeps them from it, unless the user has set it, and says so in ONDELOC_STEP. No other task
-// needs it, and none should have it: mpirun inside the task would not bind its ranks.
+
+// For a task that static has bound to every CPU that it can have. Open MPI 4 (if a site or user has
+// a policy in mca-params.conf) and PSM2 take such a task for unbound and would bind it. Sets the
+// variables that keep them from it, unless the user has set them, and notes them in ONDELOC_STEP.
+// Other tasks must not have these variables: mpirun in a task would not bind its ranks.
 Status keep_task_unbound(spank_t spank, const Step& step);
-// Takes out what all that has left in a job or step that was submitted from inside a step, before
-// anything is set: it belongs to another step's ranks. The user's own settings stay.
-void drop_left_over(spank_t spank);
-// In a task whose mount namespace hides the rank library: the loader would complain in every
+
+// Removes settings inherited from an enclosing step (a job or step that was submitted from inside
+// one) before this step sets its own. The user's settings stay.
+void remove_inherited(spank_t spank);
+
+// For a task whose mount namespace hides the rank library: the loader would complain in every
 // process.
-void drop_preload(spank_t spank, const Step& step);
+void remove_preload(spank_t spank, const Step& step);
 
 }  // namespace ondeloc

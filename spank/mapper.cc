@@ -5,66 +5,86 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "spank/farewell.h"
-#include "spank/items.h"
+#include "mapcore/options/mapper_messages.h"
+
+#include "spank/spank_items.h"
 #include "spank/task_cpus.h"
 
 namespace ondeloc {
 namespace {
 
-// From the task's environment; the rest of it is the application's business.
-constexpr const char* kPassedOn[] = {"HOME", "TMPDIR", "TZ", "SLURM_CPU_BIND_TYPE",
-                                     "SLURM_CPU_BIND_LIST"};
+// From the task's environment; the rest of it concerns the application.
+constexpr const char* kPassedOn[] = {"HOME", "TMPDIR", "TZ"};
 constexpr std::size_t kLongestList = 1 << 20;  // masks of 8192 tasks
 
-std::string text(std::uint32_t number) { return fmt::format("{}", number); }
+// The union of the tasks' masks: all CPUs that Slurm has given the step on this node, as far as a
+// task can know. Without task/affinity nobody is bound, and the task knows its own mask only.
+CpuSet step_cpus(spank_t spank) {
+  const CpuBind bind = cpu_bind_of_task(spank);
+  CpuSet cpus = own_cpus();
+  if (!bind.type.starts_with("mask_cpu")) return cpus;
+  const auto listed = CpuSet::parse_mask_list(bind.list);
+  return listed ? cpus | *listed : cpus;
+}
 
-// The union of the tasks' masks: all CPUs that Slurm has given the step here, as far as a task can
-// know. Without task/affinity nobody is bound, and the own mask is all there is.
-CpuWords step_cpus(spank_t spank) {
-  const std::string type = job_env(spank, "SLURM_CPU_BIND_TYPE").value_or("");
-  const std::string list = job_env(spank, "SLURM_CPU_BIND_LIST", kLongestList).value_or("");
-  CpuWords cpus = own_cpus();
-  if (type.starts_with("mask_cpu")) cpus = join(std::move(cpus), cpus_of_masks(list));
-  return cpus;
+MapperArguments arguments_of(const Step& step, const Task& task, int messages_fd) {
+  MapperArguments call;
+  call.segment_fd = step.fds.segment.get();
+  call.channel_fd = step.fds.channel.read.get();
+  call.messages_fd = messages_fd;
+  call.kill_switch_fd = step.fds.kill_switch.read.get();
+  call.node = task.node;
+  call.options = step.request.text;
+  call.topology = step.request.site.topology;
+  call.machine = step.request.site.machine;
+  call.min_interval_ms = step.request.site.min_interval_ms;
+  call.oom = step.request.site.oom;
+  call.no_events = step.state.no_events;
+  call.test_switches = step.request.site.test_switches;
+  return call;
 }
 
 }  // namespace
 
-Program mapper_program(spank_t spank, const Step& step, const Task& task) {
+CpuBind cpu_bind_of_task(spank_t spank) {
+  return {job_env(spank, "SLURM_CPU_BIND_TYPE").value_or(""),
+          job_env(spank, "SLURM_CPU_BIND_LIST", kLongestList).value_or("")};
+}
+
+Program mapper_program(spank_t spank, const Step& step, ProgramWords words) {
   Program program;
-  program.path = step.mapper;
-  program.arguments = {"--node", task.node};
-  if (!step.site.topology.empty())
-    program.arguments.insert(program.arguments.end(), {"--topology", step.site.topology});
-  program.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
+  program.path = step.request.mapper_path;
+  program.arguments = std::move(words.arguments);
+  program.environment = std::move(words.environment);
+  program.environment.insert(program.environment.end(), {"PATH=/usr/bin:/bin", "LC_ALL=C"});
   for (const char* name : kPassedOn) {
-    const auto value = job_env(spank, name, kLongestList);
+    const auto value = job_env(spank, name);
     if (value) program.environment.push_back(fmt::format("{}={}", name, *value));
   }
   return program;
 }
 
+Program check_program(spank_t spank, const Step& step, const Task& task) {
+  MapperArguments call;
+  call.segment_fd = step.fds.segment.get();
+  call.node = task.node;
+  call.options = step.request.text;
+  call.check_only = true;
+  Program program = mapper_program(spank, step, call.to_words());
+  program.kept = {call.segment_fd};
+  return program;
+}
+
 Status start_mapper(spank_t spank, const Step& step, const Task& task) {
-  Program program = mapper_program(spank, step, task);
-  const int segment = step.segment.get();
-  const int channel = step.channel.read.get();
-  const UniqueFd say_end(
-      open(fmt::format("/proc/self/fd/{}", step.say.get()).c_str(), O_WRONLY | O_CLOEXEC));
-  if (!say_end.valid()) return Error::from_errno("pipe of the mapper");
-  const int say = say_end.get();
-  const auto number = [](int fd) { return text(static_cast<std::uint32_t>(fd)); };
-  program.arguments.insert(
-      program.arguments.end(),
-      {"--segment", number(segment), "--channel", number(channel), "--say", number(say),
-       "--options", step.text, "--min-interval", text(step.site.min_interval_ms)});
-  for (const std::string& name : step.site.test_switches)
-    program.arguments.insert(program.arguments.end(), {"--test-switch", name});
-  if (!step.no_events.empty())
-    program.arguments.insert(program.arguments.end(), {"--no-events", step.no_events});
-  program.kept = {segment, channel, say};
+  const UniqueFd messages(
+      open(fmt::format("/proc/self/fd/{}", step.fds.messages.get()).c_str(), O_WRONLY | O_CLOEXEC));
+  if (!messages.valid()) return Error::from_errno("pipe of the mapper");
+  const MapperArguments call = arguments_of(step, task, messages.get());
+  Program program = mapper_program(spank, step, call.to_words());
+  program.kept = {call.segment_fd, call.channel_fd, call.messages_fd, call.kill_switch_fd};
   program.cpus = step_cpus(spank);
-  if (write(say, &kMapperStarted, 1) != 1) return Error::from_errno("pipe of the mapper");
+  if (write(messages.get(), &kMapperStarted, 1) != 1)
+    return Error::from_errno("pipe of the mapper");
   return start_detached(program);
 }
 

@@ -10,32 +10,37 @@
 namespace ondeloc {
 namespace {
 
-// Where srun looks for a value of the option before it reads its own arguments (plugstack.c,
+// srun reads a value of the option from here before it reads its own arguments (plugstack.c,
 // spank_process_env_options); sbatch and salloc set it for the steps inside.
 constexpr const char* kSlurmsVariable = "SLURM_SPANK__SLURM_SPANK_OPTION_ondeloc_ondeloc";
-// In front of a value that was lent, so that slurmstepd knows it for one.
-constexpr char kLent = ' ';
+// Begins a value that export_env_default() has copied, so that slurmstepd can tell it from the
+// option's.
+constexpr char kEnvMarker = ' ';
 
-bool is_lent = false;  // kSlurmsVariable holds the user's variable, in srun
+bool is_exported = false;  // kSlurmsVariable holds a copy of the user's variable, in srun
 
-std::optional<std::string>& given() {
+std::optional<std::string>& option_value() {
   static auto* const value = new std::optional<std::string>;
   return *value;
 }
 
-// Slurm may call it twice with the same value (before 24.05), and in slurmstepd with a value that
-// the user controls: there it is only kept, init_post_opt parses it. A variable is not judged here
-// either: an option may follow that takes its place.
-void take_option(const char* value, bool remote) {
+bool is_from_environment(const std::optional<std::string>& value) {
+  return value && value->starts_with(kEnvMarker);
+}
+
+// Slurm before 24.05 may call this twice with the same value. In slurmstepd the user controls the
+// value: it is only kept here, and init_post_opt parses it. A copied variable is not validated here
+// either, since the option may follow and take its place.
+void keep_option(const char* value, bool remote) {
   const std::string text(value == nullptr ? "" : value);
-  const bool is_variable = is_lent && !given();
+  const bool is_variable = is_exported && !option_value();
   if (!remote && !is_variable) check_or_exit("--ondeloc", text);
-  given() = text;
+  option_value() = text;
 }
 
 extern "C" int option_given(int, const char* value, int remote) {
   try {
-    take_option(value, remote != 0);
+    keep_option(value, remote != 0);
   } catch (const std::exception&) {
     slurm_error("ondeloc: out of memory while reading the option");
   }
@@ -49,35 +54,37 @@ void register_option(spank_t spank) {
   static char name[] = "ondeloc";
   static char argument[] = "MODE[:ARG][,key=value...]";
   static char usage[] =
-      "place the ranks by who talks to whom: off, online, static:FILE or profile:FILE; "
-      "--ondeloc=help tells all";
+      "map ranks to CPUs by their messages: off, online, static:FILE or profile:FILE; "
+      "--ondeloc=help lists modes and keys";
   static spank_option option = {name, argument, usage, 1, 0, option_given};
+  option_value().reset();  // the plugin stays mapped after dlclose, with its variables
   const spank_context_t context = spank_context();
   if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) return;
   if (spank_option_register(spank, &option) != ESPANK_SUCCESS)
     slurm_error("ondeloc: the option --ondeloc cannot be registered");
 }
 
-void lend_variable() {
+void export_env_default() {
   if (spank_context() != S_CTX_LOCAL) return;
   const char* value = std::getenv(kDefaultVariable);
   if (value == nullptr || *value == '\0' || std::getenv(kSlurmsVariable) != nullptr) return;
-  is_lent = setenv(kSlurmsVariable, (kLent + std::string(value)).c_str(), 0) == 0;
+  is_exported = setenv(kSlurmsVariable, (kEnvMarker + std::string(value)).c_str(), 0) == 0;
 }
 
-void take_variable_back() {
-  if (!is_lent) return;
+void withdraw_env_default() {
+  if (!is_exported) return;
   unsetenv(kSlurmsVariable);
-  is_lent = false;
-  if (const auto value = lent_variable()) check_or_exit(kDefaultVariable, *value);
+  is_exported = false;
+  if (const auto value = env_default()) check_or_exit(kDefaultVariable, *value);
 }
 
 std::optional<std::string> given_option() {
-  return given() && !given()->starts_with(kLent) ? given() : std::nullopt;
+  return is_from_environment(option_value()) ? std::nullopt : option_value();
 }
 
-std::optional<std::string> lent_variable() {
-  return given() && given()->starts_with(kLent) ? std::optional(given()->substr(1)) : std::nullopt;
+std::optional<std::string> env_default() {
+  if (!is_from_environment(option_value())) return std::nullopt;
+  return option_value()->substr(1);
 }
 
 void check_or_exit(const std::string& where, const std::string& value) {

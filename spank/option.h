@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The option --ondeloc and what stands in for it: first the option, then ONDELOC in the user's
-// environment, then default= in plugstack.conf. The plugin is `optional`, so Slurm ignores what
+// The option --ondeloc and its substitutes, in this order: the option, ONDELOC in the user's
+// environment, default= in plugstack.conf. The plugin is `optional`, so Slurm ignores what its
 // callbacks return: a bad value ends srun, sbatch and salloc here, with one sentence and exit(1).
 #pragma once
 
@@ -13,19 +13,23 @@ namespace ondeloc {
 
 inline constexpr const char* kDefaultVariable = "ONDELOC";
 
-// Only valid in slurm_spank_init. Does nothing in contexts without options.
+// Valid in slurm_spank_init only. Does nothing in contexts without options.
 void register_option(spank_t spank);
-// In srun, --ondeloc reaches the compute nodes whatever --export leaves of the environment; the
-// variable would not. Between these two calls (init, init_post_opt) Slurm finds it where it takes
-// the option of sbatch from, and passes it on like one. take_variable_back checks it as
-// check_or_exit does, unless an option came after it. Neither does anything where an option of
-// sbatch or salloc is there, or outside of srun.
-void lend_variable();
-void take_variable_back();
-// The value given by --ondeloc, if any, and that of srun's variable where no option came after it.
+
+// srun forwards --ondeloc to the nodes even under --export=NONE, but not the ONDELOC variable.
+// export_env_default() (in init) therefore copies ONDELOC into the variable that Slurm reads option
+// values from. withdraw_env_default() (in init_post_opt) removes the copy and, unless --ondeloc was
+// given too, validates the value as check_or_exit() does. Both do nothing outside of srun, and if
+// sbatch or salloc was given the option.
+void export_env_default();
+void withdraw_env_default();
+
+// The value of --ondeloc, if it was given.
 std::optional<std::string> given_option();
-std::optional<std::string> lent_variable();
-// Parses a value in front of the user; ends the program when it is wrong or asks for help. `where`
+// The value of srun's variable ONDELOC, if --ondeloc was not given.
+std::optional<std::string> env_default();
+
+// Parses a value while its user waits. A wrong value and the call for help end the program. `where`
 // names the source of the value in the sentence.
 void check_or_exit(const std::string& where, const std::string& value);
 

@@ -12,8 +12,8 @@
 #include "mapcore/segment/rank_env.h"
 #include "mapcore/segment/segment_create.h"
 
-#include "spank/items.h"
 #include "spank/option.h"
+#include "spank/spank_items.h"
 
 namespace ondeloc {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 static_assert(kDefaultCells == ONDELOC_RECORD_CELLS && kMaxCells == ONDELOC_RECORD_CELLS_MAX);
 
 constexpr int kChannelBytes = 1 << 20;
-// Above what shell scripts use for their own redirections (exec 9>file) and below RLIMIT_NOFILE.
+// Shell scripts use lower numbers for their own redirections (exec 9>file).
 constexpr int kSegmentFd = 500;
 
 Status make_pipe(Pipe& pipe, int flags) {
@@ -32,26 +32,27 @@ Status make_pipe(Pipe& pipe, int flags) {
   return {};
 }
 
-// O_NONBLOCK belongs to each end by itself: the mapper may block, slurmstepd never.
+// Each end has its own O_NONBLOCK: the mapper may block, slurmstepd must not.
 Status make_channel(Pipe& channel) {
   if (Status good = make_pipe(channel, 0); !good) return good;
   if (fcntl(channel.write.get(), F_SETFL, O_WRONLY | O_NONBLOCK) != 0)
     return Error::from_errno("pipe: O_NONBLOCK");
-  // As root, so the limit of unprivileged pipes does not count. A smaller pipe only drops earlier.
+  // Root is exempt from the limit of unprivileged pipes. In a smaller pipe events drop earlier.
   (void)fcntl(channel.write.get(), F_SETPIPE_SZ, kChannelBytes);
   return {};
 }
 
-// slurmstepd keeps no write end, so that end of file means that the mapper has ended: it could not
-// close one later, since contain_spank runs the later callbacks in clones with copies of the
-// descriptors. start_mapper opens the pipe for writing, as the user, whose it therefore is.
-Status make_say(Step& step) {
-  Pipe say;
-  if (Status good = make_pipe(say, 0); !good) return good;
-  if (fcntl(say.read.get(), F_SETFL, O_RDONLY | O_NONBLOCK) != 0)
-    return Error::from_errno("pipe: O_NONBLOCK");
-  if (fchown(say.read.get(), step.uid, step.gid) != 0) return Error::from_errno("pipe: owner");
-  step.say = std::move(say.read);
+// slurmstepd keeps no write end, so that end of file means that the mapper has ended. It could not
+// close one later: contain_spank runs the later callbacks in clones with copies of the
+// descriptors. start_mapper opens the pipe for writing as the user, so the user must own it.
+Status make_messages(Step& step) {
+  Pipe messages;
+  if (Status good = make_pipe(messages, 0); !good) return good;
+  const int fd = messages.read.get();
+  if (fcntl(fd, F_SETFL, O_RDONLY | O_NONBLOCK) != 0) return Error::from_errno("pipe: O_NONBLOCK");
+  if (fchown(fd, step.identity.uid, step.identity.gid) != 0)
+    return Error::from_errno("pipe: owner");
+  step.fds.messages = std::move(messages.read);
   return {};
 }
 
@@ -62,9 +63,9 @@ Status make_token(Pipe& token) {
   return {};
 }
 
-Result<std::vector<std::uint32_t>> world_ranks_here(spank_t spank, const Step& step) {
-  const std::uint32_t count = step.local_ranks;
-  if (step.is_part) return std::vector<std::uint32_t>(count, kRankOfTask);
+Result<std::vector<std::uint32_t>> world_ranks_here(spank_t spank, const StepIdentity& identity) {
+  const std::uint32_t count = identity.local_ranks;
+  if (identity.is_component) return std::vector<std::uint32_t>(count, kRankOfTask);
   std::vector<std::uint32_t> world;
   for (std::uint32_t local = 0; local < count; ++local) {
     const auto rank = item<std::uint32_t>(spank, S_JOB_LOCAL_TO_GLOBAL_ID, local);
@@ -74,43 +75,58 @@ Result<std::vector<std::uint32_t>> world_ranks_here(spank_t spank, const Step& s
   return world;
 }
 
-// Inheritance is opened by the task for itself, so that nothing else that slurmstepd runs gets it.
+// The segment is CLOEXEC: each task makes it inheritable for itself, so that nothing else that
+// slurmstepd executes gets it.
 Status make_segment(spank_t spank, Step& step) {
-  auto world = world_ranks_here(spank, step);
+  const StepIdentity& identity = step.identity;
+  const Options& options = step.request.options;
+  auto world = world_ranks_here(spank, identity);
   if (!world) return std::move(world).error();
-  auto segment = create_segment(
-      {.world_ranks = step.world_ranks,
-       .world_of_local = *world,
-       .job_id = step.job_id,
-       .step_id = step.step_id,
-       .uid = step.uid,
-       .gid = step.gid,
-       .cpus_per_task = step.cpus_per_task,
-       .interval_ms = step.options.interval_ms,
-       .record_cells = step.options.mode == Mode::kProfile ? step.options.cells : 0});
+  auto segment =
+      create_segment({.world_ranks = identity.world_ranks,
+                      .world_of_local = *world,
+                      .job_id = identity.job_id,
+                      .step_id = identity.step_id,
+                      .uid = identity.uid,
+                      .gid = identity.gid,
+                      .cpus_per_task = identity.cpus_per_task,
+                      .interval_ms = options.interval_ms,
+                      .record_cells = options.mode == Mode::kProfile ? options.cells : 0});
   if (!segment) return std::move(segment).error();
-  step.segment.reset(fcntl(segment->get(), F_DUPFD_CLOEXEC, kSegmentFd));
-  if (!step.segment.valid()) step.segment = std::move(*segment);
+  step.fds.segment.reset(fcntl(segment->get(), F_DUPFD_CLOEXEC, kSegmentFd));
+  // Under a low limit of descriptors kSegmentFd does not exist.
+  if (!step.fds.segment.valid()) step.fds.segment = std::move(*segment);
   return {};
 }
 
-// The components of a heterogeneous step have a slurmstepd each, and one MPI_COMM_WORLD. Slurm's
-// items tell of the component alone; of the whole srun tells in the job's environment. In a
-// heterogeneous job they are jobs of their own, and the world has the id of the first. Should that
-// be wrong, nobody is counted: ranks compare the size of their world and the name of their job.
-void read_whole_of_parts(spank_t spank, Step& step) {
+// Each component of a heterogeneous step has its own slurmstepd, and all share MPI_COMM_WORLD.
+// Slurm's items describe the component; only the job's environment, which srun has set, describes
+// the whole. In a heterogeneous job each component is a job, and the world has the first one's id.
+// A wrong value costs the counts and nothing else: each rank compares the size of its world and the
+// name of its job.
+void read_whole_of_components(spank_t spank, StepIdentity& identity) {
   const std::uint32_t whole = job_env_number(spank, "SLURM_STEP_NUM_TASKS").value_or(0);
-  step.is_part = whole > step.world_ranks;
-  step.world_ranks = std::max(step.world_ranks, whole);
+  identity.is_component = whole > identity.world_ranks;
+  identity.world_ranks = std::max(identity.world_ranks, whole);
   if (job_env_number(spank, "SLURM_HET_SIZE").value_or(0) < 2) return;
-  step.job_id = job_env_number(spank, "SLURM_JOB_ID").value_or(step.job_id);
+  identity.job_id = job_env_number(spank, "SLURM_JOB_ID").value_or(identity.job_id);
 }
 
-void fill_paths(Step& step) {
-  const SiteOptions& site = step.site;
-  step.mapper = (site.libexec.empty() ? ONDELOC_LIBEXEC_DIR : site.libexec) + "/ondeloc-mapper";
-  step.rank_lib =
+void fill_paths(Request& request) {
+  const SiteOptions& site = request.site;
+  request.mapper_path =
+      (site.libexec.empty() ? ONDELOC_LIBEXEC_DIR : site.libexec) + "/ondeloc-mapper";
+  request.rank_library =
       site.rank_lib.empty() ? ONDELOC_RANK_LIB_DIR "/" ONDELOC_RANK_LIBRARY_NAME : site.rank_lib;
+}
+
+// The user's value of the option, empty if there is none.
+std::string requested_text(spank_t spank) {
+  if (given_option()) return *given_option();
+  // The variable in srun's environment, or the value that --export gives it for the step.
+  const auto variable = job_env(spank, kDefaultVariable, kMaxOptionLength);
+  if (variable && !variable->empty()) return *variable;
+  return env_default().value_or("");
 }
 
 }  // namespace
@@ -120,33 +136,28 @@ bool is_normal_step(spank_t spank) {
   return id && *id <= SLURM_MAX_NORMAL_STEP_ID;
 }
 
-Status read_options(spank_t spank, Arguments arguments, Step& step) {
-  const auto variable = job_env(spank, kDefaultVariable, kMaxOptionLength);
-  if (given_option()) {
-    step.text = *given_option();
-  } else if (variable && !variable->empty()) {
-    step.text = *variable;  // srun's, or what --export says that it is to be
-  } else if (lent_variable()) {
-    step.text = *lent_variable();
-  }
-  step.asked = !step.text.empty();
+Status read_request(spank_t spank, Arguments arguments, Step& step) {
+  Request& request = step.request;
+  request.text = requested_text(spank);
+  request.user_requested = !request.text.empty();
   auto site = parse_site_options({arguments.begin(), arguments.end()});
   if (!site) return std::move(site).error().within("plugstack.conf");
-  step.site = std::move(*site);
-  if (!step.asked) step.text = step.site.default_mode == Mode::kOnline ? "online" : "off";
-  auto options = parse_options(step.text);
+  request.site = std::move(*site);
+  if (!request.user_requested) request.text = mode_name(request.site.default_mode);
+  auto options = parse_options(request.text);
   if (!options) return std::move(options).error();
-  step.options = std::move(*options);
-  // Of the events too, which slurmstepd passes on.
-  step.options.interval_ms = std::max(step.options.interval_ms, step.site.min_interval_ms);
-  step.bind = step.options.mode == Mode::kStatic;
-  step.watch = step.options.mode == Mode::kOnline || step.options.mode == Mode::kProfile ||
-               (step.bind && !step.options.report.empty());
-  fill_paths(step);
+  request.options = std::move(*options);
+  // Here and not only in the mapper: the ranks' events, which slurmstepd passes on, follow it too.
+  request.options.interval_ms = std::max(request.options.interval_ms, request.site.min_interval_ms);
+  const Mode mode = request.options.mode;
+  request.bind = mode == Mode::kStatic;
+  request.watch = mode == Mode::kOnline || mode == Mode::kProfile ||
+                  (request.bind && !request.options.report.empty());
+  fill_paths(request);
   return {};
 }
 
-Status read_items(spank_t spank, Step& step) {
+Status read_identity(spank_t spank, Step& step) {
   const auto uid = item<uid_t>(spank, S_JOB_UID);
   const auto gid = item<gid_t>(spank, S_JOB_GID);
   const auto job = item<std::uint32_t>(spank, S_JOB_ID);
@@ -154,27 +165,40 @@ Status read_items(spank_t spank, Step& step) {
   const auto local = item<std::uint32_t>(spank, S_JOB_LOCAL_TASK_COUNT);
   const auto world = item<std::uint32_t>(spank, S_JOB_TOTAL_TASK_COUNT);
   if (!uid || !gid || !job || !step_id || !local || !world)
-    return Error("Slurm does not tell what the step is");
-  step.uid = *uid;
-  step.gid = *gid;
-  step.job_id = *job;
-  step.step_id = *step_id;
-  step.local_ranks = *local;
-  step.world_ranks = *world;
-  step.cpus_per_task = item<std::uint32_t>(spank, S_STEP_CPUS_PER_TASK).value_or(1);
-  step.stepd_pid = getpid();
-  read_whole_of_parts(spank, step);
+    return Error("Slurm does not tell the ids and sizes of the step");
+  step.identity = {.stepd_pid = getpid(),
+                   .uid = *uid,
+                   .gid = *gid,
+                   .job_id = *job,
+                   .step_id = *step_id,
+                   .local_ranks = *local,
+                   .world_ranks = *world,
+                   .is_component = false,
+                   .cpus_per_task = item<std::uint32_t>(spank, S_STEP_CPUS_PER_TASK).value_or(1)};
+  read_whole_of_components(spank, step.identity);
   return {};
 }
 
+Status check_user(Step& step) {
+  const std::uint32_t least = step.request.site.min_uid;
+  if (step.identity.uid >= least) return {};
+  step.request.watch = step.request.bind = false;
+  if (!step.request.user_requested) return {};
+  return Error(
+      fmt::format("off for user {}: min-uid={} in plugstack.conf", step.identity.uid, least));
+}
+
 Status make_descriptors(spank_t spank, Step& step) {
-  if (step.bind) {
-    if (Status good = make_token(step.token); !good) return good;
-    if (Status good = make_pipe(step.ended, O_NONBLOCK); !good) return good;
+  Descriptors& fds = step.fds;
+  if (step.request.bind || step.request.needs_profile()) {
+    if (Status good = make_token(fds.error_token); !good) return good;
+    if (Status good = make_token(fds.warning_token); !good) return good;
+    if (Status good = make_pipe(fds.ending, O_NONBLOCK); !good) return good;
   }
-  if (!step.watch) return {};
-  if (Status good = make_channel(step.channel); !good) return good;
-  if (Status good = make_say(step); !good) return good;
+  if (!step.request.watch) return {};
+  if (Status good = make_channel(fds.channel); !good) return good;
+  if (Status good = make_messages(step); !good) return good;
+  if (Status good = make_pipe(fds.kill_switch, O_NONBLOCK); !good) return good;
   return make_segment(spank, step);
 }
 

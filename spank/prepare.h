@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What slurmstepd makes as root before it drops its rights: the step's facts, the segment, the
-// pipes.
+// Preparation in slurmstepd as root, before it drops its privileges: the plugin reads the request
+// and the step's identity, and makes the segment and the pipes.
 #pragma once
 
 #include "mapcore/base/result.h"
@@ -12,11 +12,13 @@ namespace ondeloc {
 
 // False for batch, interactive and extern steps.
 bool is_normal_step(spank_t spank);
-// Fills step from the option, ONDELOC and plugstack.conf; step.watch and step.bind stay false when
+// Fills step.request from --ondeloc, ONDELOC and plugstack.conf. watch and bind stay false if
 // ondeloc is off.
-Status read_options(spank_t spank, Arguments arguments, Step& step);
-Status read_items(spank_t spank, Step& step);
-// Segment and pipes, as far as the mode needs them. REQUIRES: read_items.
+Status read_request(spank_t spank, Arguments arguments, Step& step);
+Status read_identity(spank_t spank, Step& step);
+// Turns ondeloc off for a user below min-uid=. An error if that user requested ondeloc.
+Status check_user(Step& step);
+// Makes the segment and the pipes that the mode needs. REQUIRES: read_identity.
 Status make_descriptors(spank_t spank, Step& step);
 
 }  // namespace ondeloc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place that includes spank.h. It declares the callbacks before its own extern "C" block,
-// so without this wrapping C++ definitions of them would conflict or be mangled.
+// The only file that includes spank.h. spank.h declares the callbacks before its own extern "C"
+// block, so without this wrapping their definitions in C++ would conflict or be mangled.
 #pragma once
 
 extern "C" {

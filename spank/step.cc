@@ -4,9 +4,9 @@
 namespace ondeloc {
 
 // Never destroyed: the listener may outlive the callbacks, and the kernel closes the descriptors.
-Step& step() {
-  static Step* const the_step = new Step;
-  return *the_step;
+Step& the_step() {
+  static Step* const step = new Step;
+  return *step;
 }
 
 }  // namespace ondeloc

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What slurmstepd knows of the step it runs: one object per process, made in init_post_opt,
-// inherited by every forked task. Ownership: the descriptors below are open until slurmstepd ends,
-// unless a comment says otherwise; all but the segment in a task are CLOEXEC. Thread safety: used
-// by the thread that runs the SPANK callbacks only; the listener knows nothing but the channel's
-// number.
+// The plugin's record of the step in slurmstepd. init_post_opt fills it; every forked task inherits
+// it.
+// Thread safety: for the thread that runs the SPANK callbacks; the listener gets a number only.
 #pragma once
 
 #include <sys/types.h>
@@ -16,43 +14,68 @@
 
 namespace ondeloc {
 
+// The wishes of user and site.
+struct Request {
+  bool watch = false;  // ranks are counted and a mapper runs: online, profile, static with report=
+  bool bind = false;   // static: every task is bound before it executes the application
+  bool user_requested = false;  // failures are told to the user, not only to slurmd's log
+  std::string text;             // the option's value, as the mapper gets it
+  Options options;
+  SiteOptions site;
+  std::string mapper_path;
+  std::string rank_library;
+
+  // A profile that cannot be written is an error at the start of the step.
+  bool needs_profile() const {
+    return options.mode == Mode::kProfile && options.on_error == OnError::kFail;
+  }
+};
+
+struct StepIdentity {
+  // user_init sees another getpid() under contain_spank: a clone with its own descriptor table.
+  pid_t stepd_pid = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::uint32_t job_id = 0;  // of a heterogeneous job: the first component's, as the tasks see it
+  std::uint32_t step_id = 0;
+  std::uint32_t local_ranks = 0;
+  std::uint32_t world_ranks = 0;  // of all components
+  bool is_component = false;      // of a heterogeneous step
+  std::uint32_t cpus_per_task = 1;
+};
+
 struct Pipe {
   UniqueFd read;
   UniqueFd write;
 };
 
-struct Step {
-  bool watch = false;  // ranks are counted and a mapper runs: online, or static with report=
-  bool bind = false;   // static: every task is bound before it execs
-  bool asked = false;  // the user asked for it: failures are told to the user, not only logged
-  std::string text;    // the option's value, as the mapper gets it
-  Options options;
-  SiteOptions site;
-  std::string mapper;    // absolute path of ondeloc-mapper
-  std::string rank_lib;  // absolute path of libondeloc_rank.so
-  std::string pending;   // a sentence from before the user's terminal was connected
-
-  // Another getpid() in user_init: contain_spank, a clone with a descriptor table of its own.
-  pid_t stepd_pid = 0;
-  uid_t uid = 0;
-  gid_t gid = 0;
-  std::uint32_t job_id = 0;  // heterogeneous: of the first component, as the tasks see it
-  std::uint32_t step_id = 0;
-  std::uint32_t local_ranks = 0;
-  std::uint32_t world_ranks = 0;  // of all components
-  bool is_part = false;           // a component of a heterogeneous step
-  std::uint32_t cpus_per_task = 1;
-
+// Open until slurmstepd ends. All are CLOEXEC, but for the segment in a task.
+struct Descriptors {
   UniqueFd segment;
-  Pipe channel;  // records to the mapper. The read end stays open here too: no SIGPIPE, ever
-  UniqueFd say;  // lines from the mapper, read end: end of file when it has ended
-  Pipe token;    // holds one byte: the task that takes it tells the error of them all
-  Pipe ended;    // empty until a task on this node begins to end the step
-  bool listening = false;
-  std::string no_events;     // why there is no listener though one was wanted; for the report
-  std::uint32_t exited = 0;  // local tasks that have ended
+  Pipe channel;        // records to the mapper. slurmstepd keeps the read end, so no SIGPIPE comes
+  UniqueFd messages;   // text from the mapper, read end; at end of file the mapper has ended
+  Pipe error_token;    // holds one byte: the task that reads it reports the error of all tasks
+  Pipe warning_token;  // the same for the warning of all tasks
+  Pipe ending;         // empty until a task on this node begins to end the step
+  // Never written. When slurmstepd closes the write end, the kernel ends a mapper that is left.
+  Pipe kill_switch;
 };
 
-Step& step();
+struct StepState {
+  std::string pending;  // a sentence from before the user's terminal was connected
+  bool listening = false;
+  std::string no_events;           // for the report: why there is no listener
+  std::uint32_t exited_tasks = 0;  // on this node
+};
+
+struct Step {
+  Request request;
+  StepIdentity identity;
+  Descriptors fds;
+  StepState state;
+};
+
+// The one step of this process. entry.cc hands it to the callbacks.
+Step& the_step();
 
 }  // namespace ondeloc

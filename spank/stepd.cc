@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The callbacks in slurmstepd itself. They run as root or, in user_init, with the user's effective
-// ids: they map nothing, read no file of the user and start no process.
+// ids: they map nothing, read no file of the user, send no signal and start no process.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,27 +10,28 @@
 #include "pmix_hooks/listener.h"
 #include "spank/callbacks.h"
 #include "spank/environment.h"
-#include "spank/farewell.h"
-#include "spank/items.h"
 #include "spank/prepare.h"
+#include "spank/spank_items.h"
 #include "spank/step.h"
-#include "spank/tell.h"
+#include "spank/step_end.h"
 #include "spank/trusted_file.h"
+#include "spank/user_log.h"
 
 namespace ondeloc {
 namespace {
 
-bool on(const Step& s) { return s.watch || s.bind; }
+bool is_on(const Step& step) { return step.request.watch || step.request.bind; }
 
-Status prepare(spank_t spank, Arguments arguments, Step& s) {
-  if (Status good = read_options(spank, arguments, s); !good) return good;
-  if (!on(s)) return {};
-  if (Status good = read_items(spank, s); !good) return good;
-  return make_descriptors(spank, s);
+Status prepare(spank_t spank, Arguments arguments, Step& step) {
+  if (Status good = read_request(spank, arguments, step); !good) return good;
+  if (!is_on(step)) return {};
+  if (Status good = read_identity(spank, step); !good) return good;
+  if (Status good = check_user(step); !good || !is_on(step)) return good;
+  return make_descriptors(spank, step);
 }
 
-// `key` of plugstack.conf is what helps where the plugin was installed elsewhere than it was built
-// for.
+// `key`: the word of plugstack.conf that helps if the plugin was installed elsewhere than it was
+// built for.
 Status check_file(const std::string& path, int mode, std::string_view key) {
   Status good = check_trusted_file(path, mode);
   if (good || good.error().code() != ENOENT) return good;
@@ -39,70 +40,72 @@ Status check_file(const std::string& path, int mode, std::string_view key) {
       ENOENT);
 }
 
-Status check_files(const Step& s) {
-  if (Status good = check_file(s.mapper, X_OK, "libexec"); !good) return good;
-  if (!s.watch) return {};
-  return check_file(s.rank_lib, R_OK, "rank-lib");
+Status check_files(const Request& request) {
+  if (Status good = check_file(request.mapper_path, X_OK, "libexec"); !good) return good;
+  if (!request.watch) return {};
+  return check_file(request.rank_library, R_OK, "rank-lib");
 }
 
-// Under contain_spank (24.05) this is a clone with borrowed thread state, no place to register a
-// callback from.
-Status start_listener(const Step& s) {
-  if (getpid() != s.stepd_pid)
+// Under contain_spank (24.05) this process is a clone with borrowed thread state: a callback cannot
+// be registered from it.
+Status start_listener(const Step& step) {
+  if (getpid() != step.identity.stepd_pid)
     return Error("events: none, SlurmdParameters=contain_spank leaves no place to listen from",
                  ENOENT);
-  const std::vector<std::string>& switches = s.site.test_switches;
-  if (std::find(switches.begin(), switches.end(), "no-events") != switches.end())
+  const std::vector<std::string>& switches = step.request.site.test_switches;
+  if (std::find(switches.begin(), switches.end(), kSwitchNoEvents) != switches.end())
     return Error("events: none, plugstack.conf has test-switch=no-events", ENOENT);
-  return listener_start(s.channel.write.get());
+  return listener_start(step.fds.channel.write.get());
 }
 
-// Without events the segment alone carries everything, so their lack is no failure; it is told only
-// to a user who chose them. Where the site or the launch has none (ENOENT) every step of a site
-// with default=online would say so in slurmd's log.
-void listen(Step& s) {
-  if (!s.watch || s.options.transport == Transport::kShm) return;
-  Status good = start_listener(s);
-  s.listening = good.ok();
+// The segment alone can carry all records, so a step without events has not failed. Only a user
+// that chose events is told. ENOENT: the site or the launch has no events; with default=online,
+// every step would repeat that in slurmd's log.
+void listen(Step& step) {
+  const Transport transport = step.request.options.transport;
+  if (!step.request.watch || transport == Transport::kShm) return;
+  Status good = start_listener(step);
+  step.state.listening = good.ok();
   if (good) return;
-  s.no_events = good.error().message();
+  step.state.no_events = good.error().message();
   const auto log = good.error().code() == ENOENT ? slurm_debug : slurm_info;
-  log("ondeloc: %s", s.no_events.c_str());
-  if (s.options.transport == Transport::kPmix) tell(good.error().message());
+  log("ondeloc: %s", step.state.no_events.c_str());
+  if (transport == Transport::kPmix) log_to_user(step.state.no_events);
+}
+
+Status start_watching(spank_t spank, Step& step) {
+  if (Status good = check_files(step.request); !good) return good;
+  listen(step);
+  return set_environment(spank, step);
 }
 
 }  // namespace
 
-void stepd_init_post_opt(spank_t spank, Arguments arguments) {
+void stepd_init_post_opt(spank_t spank, Arguments arguments, Step& step) {
   if (!is_normal_step(spank)) return;
-  if (Status good = prepare(spank, arguments, step()); !good) fail_open(good.error().message());
+  if (Status good = prepare(spank, arguments, step); !good) fail_open(step, good.error().message());
 }
 
-void stepd_user_init(spank_t spank) {
-  Step& s = step();
-  drop_left_over(spank);  // batch and interactive steps too: mpirun in them would run unbound
-  if (on(s)) {
-    Status good = check_files(s);
-    if (good) {
-      listen(s);
-      good = set_environment(spank, s);
-    }
-    if (!good) fail_open(good.error().message());
-  }
-  tell_pending();
+void stepd_user_init(spank_t spank, Step& step) {
+  // In batch and interactive steps too: mpirun in them would not bind its ranks.
+  remove_inherited(spank);
+  const Status good = is_on(step) ? start_watching(spank, step) : Status();
+  if (!good) fail_open(step, good.error().message());
+  flush_pending(step);
 }
 
-void stepd_task_exit(spank_t spank) {
-  Step& s = step();
-  if (!s.watch || ++s.exited != s.local_ranks) return;
-  send_end(s);
-  tell_last_lines(s, item<int>(spank, S_TASK_EXIT_STATUS).value_or(0));
+void stepd_task_exit(spank_t spank, Step& step) {
+  if (!step.request.watch || ++step.state.exited_tasks != step.identity.local_ranks) return;
+  send_end(step);
+  relay_mapper_messages(step, item<int>(spank, S_TASK_EXIT_STATUS).value_or(0));
 }
 
-// spank_fini unmaps nothing of us (-z nodelete), but the channel closes with the process: no event
-// may come after this.
-void stepd_exit(spank_t) {
-  if (step().listening) listener_stop();
+// By now Slurm has ended those processes of the step that its proctrack plugin finds. spank_fini
+// leaves the plugin mapped (-z nodelete), but the channel closes with the process, so no event may
+// come after this.
+void stepd_exit(spank_t, Step& step) {
+  if (step.state.listening) listener_stop();
+  step.fds.kill_switch.write.reset();
 }
 
 }  // namespace ondeloc

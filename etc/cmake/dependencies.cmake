@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Everything that ondeloc needs from outside, found in one place. What is missing is reported together, with the Debian
-# package that brings it, so that one run of cmake tells the whole list.
+# Finds all foreign libraries and headers in one place. A single error lists everything that is missing, with the Debian
+# package that brings it.
 
 set(ondeloc_missing "")
 function(ondeloc_need what found package)
@@ -13,6 +13,7 @@ find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)
   pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc>=2.4)
   pkg_check_modules(ZSTD QUIET IMPORTED_TARGET libzstd)
+  pkg_check_modules(NCURSES QUIET IMPORTED_TARGET ncursesw)
   pkg_check_modules(CAIRO QUIET IMPORTED_TARGET cairo cairo-svg cairo-png)
 endif()
 find_package(fmt QUIET)
@@ -27,6 +28,7 @@ ondeloc_need("pkg-config" PkgConfig_FOUND pkg-config)
 ondeloc_need("hwloc >= 2.4" HWLOC_FOUND libhwloc-dev)
 ondeloc_need("zstd" ZSTD_FOUND libzstd-dev)
 ondeloc_need("cairo" CAIRO_FOUND libcairo2-dev)
+ondeloc_need("ncursesw" NCURSES_FOUND libncurses-dev)
 ondeloc_need("fmt" fmt_FOUND libfmt-dev)
 ondeloc_need("nlohmann-json" nlohmann_json_FOUND nlohmann-json3-dev)
 ondeloc_need("CLI11" CLI11_FOUND libcli11-dev)
@@ -37,7 +39,7 @@ if(ONDELOC_TESTS)
   ondeloc_need("Catch2 2 or 3" Catch2_FOUND catch2)
 endif()
 if(ondeloc_missing)
-  message(FATAL_ERROR "ondeloc cannot be built: not found:${ondeloc_missing}")
+  message(FATAL_ERROR "ondeloc cannot be built; install what was not found:${ondeloc_missing}")
 endif()
 
 function(ondeloc_sanitize target)
@@ -49,7 +51,7 @@ function(ondeloc_sanitize target)
   if(ONDELOC_FUZZ)
     target_compile_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
   endif()
-  # Its check asks the kernel by way of a pipe: in a test without a file descriptor left it takes every object for a broken one.
+  # The vptr check tests memory by means of a pipe: in a test without a free file descriptor it takes every object for a broken one.
   if(ONDELOC_SANITIZE MATCHES "undefined")
     target_compile_options(${target} PUBLIC -fno-sanitize=vptr)
   endif()

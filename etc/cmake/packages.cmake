@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` in a build directory makes a Debian package. A plugin fits one Slurm release, so the package's name carries it:
-# ondeloc-slurm22.05. Configure with the prefix it will have (preset "package": /usr), which is compiled into the plugin.
+# `cpack` in a build directory makes a Debian package. A plugin fits one Slurm release, so the name of the package contains it:
+# ondeloc-slurm22.05. Configure with the final prefix (preset "package": /usr), because the plugin contains it.
 file(STRINGS ${ONDELOC_SLURM_INCLUDE}/slurm/slurm_version.h ondeloc_slurm_version
      REGEX "^#define SLURM_VERSION_NUMBER 0x[0-9a-f]+")
 if(ondeloc_slurm_version MATCHES "0x([0-9a-f][0-9a-f])([0-9a-f][0-9a-f])[0-9a-f][0-9a-f]$")
@@ -29,12 +29,13 @@ file(WRITE ${PROJECT_BINARY_DIR}/conffiles "${CMAKE_INSTALL_FULL_SYSCONFDIR}/plu
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/conffiles)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
-# The libraries that the files need, from the files; and the release of Slurm that the plugin was built for. Its plugins
-# package is on compute and login nodes alike, and brings mpi/pmix.
+# Dependencies: the libraries that the built files need, and the Slurm release that the plugin was built for. Slurm's package of
+# plugins is on compute and login nodes alike, and brings mpi/pmix.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
     "slurm-wlm-basic-plugins (>= ${ONDELOC_SLURM_RELEASE}), slurm-wlm-basic-plugins (<< ${ondeloc_major}.${ondeloc_next})")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libpmix-dev") # srun --mpi=pmix opens libpmix.so, which only this package brings
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "qemu-user") # ondeloc threads record
 set(CPACK_DEBIAN_PACKAGE_PROVIDES ondeloc)
 set(CPACK_DEBIAN_PACKAGE_CONFLICTS ondeloc)
 set(CPACK_DEBIAN_PACKAGE_REPLACES ondeloc)

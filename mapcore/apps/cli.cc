@@ -11,25 +11,38 @@
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
+#include "mapcore/input/placement_source.h"
 #include "mapcore/map/lama.h"
+#include "mapcore/map/shared_slots.h"
 #include "mapcore/topology/load.h"
 
 namespace ondeloc::cli {
 
-CLI::Validator finite(double least, double most, const std::string& unit) {
+CLI::Validator finite(double least, double most) {
   const auto check = [=](const std::string& text) {
     const auto value = parse_double(text);
     if (value && *value >= least && *value <= most) return std::string();
-    return fmt::format("'{}' is not a number{} from {:g} to {:g}", shorten(text),
-                       unit.empty() ? "" : " of " + unit, least, most);
+    return fmt::format("'{}' is not a number from {:g} to {:g}", shorten(text), least, most);
   };
   return {check, fmt::format("FLOAT in [{:g} - {:g}]", least, most)};
 }
 
+CLI::Validator quantity(Quantity kind, double least, double most) {
+  const auto read = [=](std::string& text) {
+    const auto value = parse_quantity(text, kind);
+    if (!value) return value.error().message();
+    if (*value < least || *value > most)
+      return fmt::format("'{}' is out of range; use a value from {} to {}", shorten(text),
+                         argument_text(least, kind), argument_text(most, kind));
+    text = fmt::format("{:.17g}", *value);
+    return std::string();
+  };
+  return {read, "", "quantity"};
+}
+
 CLI::Validator not_empty() {
   const auto check = [](const std::string& text) {
-    return text.empty() ? "there is nothing in it: give a value, or leave the option out"
-                        : std::string();
+    return text.empty() ? "the value is empty; give one, or leave the option out" : std::string();
   };
   return {check, ""};
 }
@@ -45,54 +58,82 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
   command
       .add_option("--cpuset", options.cpuset, "use only these CPUs (OS numbers, such as 2-3,5-6)")
       ->check([](const std::string& text) {
-        return trim_blanks(text).empty() ? "no CPU in it, give a list such as 2-3,5-6"
+        return trim_blanks(text).empty() ? "the list holds no CPU; give a list such as 2-3,5-6"
                                          : std::string();
       })
       ->group(kGroup);
-  command
-      .add_option(
-          "--bandwidth", options.overrides.bandwidth,
-          "memory bandwidth of a NUMA node in bytes/s, such as 20e9 (default: hwloc's, else 20e9)")
-      ->check(finite(1, 1e18, "bytes/s"))
+  constexpr double kMost = 1e18;
+  add_quantity(command, "--bandwidth", options.overrides.bandwidth, Quantity::kBytesPerSecond, 1,
+               kMost,
+               "memory bandwidth of a NUMA node, such as 20GB/s (default: hwloc's, else 20GB/s)")
       ->group(kGroup);
-  command
-      .add_option("--link-bandwidth", options.overrides.link_bandwidth,
-                  "bandwidth between two NUMA nodes, bytes/s (default: hwloc's unless "
-                  "--bandwidth is given, else the node's divided by the relative distance)")
-      ->check(finite(1, 1e18, "bytes/s"))
+  add_quantity(command, "--link-bandwidth", options.overrides.link_bandwidth,
+               Quantity::kBytesPerSecond, 1, kMost,
+               "bandwidth between two NUMA nodes (default: hwloc's unless --bandwidth is given, "
+               "else the node's divided by the relative distance)")
       ->group(kGroup);
   command
       .add_option("--remote-distance", options.overrides.remote_distance,
                   "distance between two NUMA nodes, 10 = local (default: hwloc's, else 21)")
       ->check(finite(10, 1e6))
       ->group(kGroup);
+  command
+      .add_option("--machine", options.measured,
+                  "file of 'ondeloc measure' with the latencies and bandwidths of the machine "
+                  "(default: hwloc's numbers and defaults)")
+      ->check(not_empty())
+      ->group(kGroup);
+  command
+      .add_option_function<std::string>(
+          "--weight",
+          [&options](const std::string& name) {
+            options.overrides.weight = parse_enum<Weight>(name);
+          },
+          "weight of a pair of ranks: bytes, messages, or the time of both (default: time with "
+          "--machine and if packages have several last-level caches, else bytes)")
+      ->check(CLI::IsMember({"bytes", "messages", "time"}))
+      ->group(kGroup);
 }
 
-Result<Place> load_place(const MachineOptions& options) {
+std::string measured_text(const MachineChoice& choice) {
+  return choice.measured ? fmt::format("predicted with numbers {}\n", choice.measured->source())
+                         : "";
+}
+
+Result<MachineChoice> load_machine_choice(const MachineOptions& options) {
   auto whole = load_machine(options.topology);
   if (!whole) return std::move(whole).error();
-  Place place{*std::move(whole), {}, {}, {}};
-  place.usable = place.whole.allowed;
+  MachineChoice choice{*std::move(whole), {}, {}, {}};
+  choice.usable = choice.whole.allowed;
   if (!options.cpuset.empty()) {
     const auto wanted = CpuSet::parse_list(options.cpuset);
     if (!wanted) return Error(wanted.error()).within("--cpuset");
-    if (const CpuSet beyond = *wanted - place.whole.allowed; !beyond.empty()) {
+    if (const CpuSet beyond = *wanted - choice.whole.allowed; !beyond.empty()) {
       return Error(
           fmt::format("--cpuset: CPUs {} are not among those of the topology, which are {}",
-                      shorten(beyond.to_list()), shorten(place.whole.allowed.to_list())));
+                      shorten(beyond.to_list()), shorten(choice.whole.allowed.to_list())));
     }
-    place.usable = *wanted;
+    choice.usable = *wanted;
   }
-  place.machine = restrict_machine(place.whole, place.usable);
-  place.model = CostModel::from(place.machine, options.overrides);
-  return place;
+  choice.machine = restrict_machine(choice.whole, choice.usable);
+  choice.overrides = options.overrides;
+  if (!options.measured.empty()) {
+    auto file = read_machine_file(options.measured);
+    if (!file) return std::move(file).error();
+    if (Status fits = check_machine_file(*file, choice.whole, shorten_path(options.measured));
+        !fits)
+      return std::move(fits).error();
+    choice.measured = std::make_shared<const MachineFile>(*std::move(file));
+    choice.overrides.measured = choice.measured.get();
+  }
+  choice.model = CostModel::from(choice.machine, choice.overrides);
+  return choice;
 }
 
 void add_ranks_option(CLI::App& command, int& ranks) {
   command
       .add_option("-n,--ranks", ranks,
-                  "number of ranks, where the last ones talk to nobody (default: those of the "
-                  "matrix)")
+                  "number of ranks, if the last ranks send nothing (default: those of the matrix)")
       ->check(CLI::Range(1, kMaxMatrixRanks));
 }
 
@@ -108,92 +149,88 @@ void add_slot_options(CLI::App& command, SlotOptions& options) {
       .add_option("-c,--cpus-per-task", options.cpus_per_task,
                   "CPUs of each rank (default: 1, or a whole core while there are enough)")
       ->check(CLI::Range(1, CpuSet::kMaxCpu));
+  auto* spread = command.add_flag("--spread", options.spread,
+                                  "with fewer ranks than CPUs, use all nodes and caches evenly "
+                                  "(default if NUMA nodes have several last-level caches)");
+  command
+      .add_flag("--pack", options.pack, "with fewer ranks than CPUs, let the algorithm choose CPUs")
+      ->excludes(spread);
   command.add_flag("--oversubscribe", options.oversubscribe,
-                   "let ranks share CPUs where there are not enough");
+                   "let ranks share CPUs if there are not enough");
 }
 
 namespace {
 
-Status check_fits(const Place& place, const MachineOptions& machine, const SlotOptions& options,
-                  int ranks, const std::string& previous) {
-  const int cpus = place.usable.count(), each = std::max(1, options.cpus_per_task);
+Status check_fits(const MachineChoice& choice, const MachineOptions& machine,
+                  const SlotOptions& options, int ranks, const std::string& previous) {
+  const int cpus = choice.usable.count(), each = std::max(1, options.cpus_per_task);
   if (each > 1 && options.single_threads && previous.empty())
     return Error(
-        "--cpus-per-task: lama places hardware threads; say in the layout how much round its "
-        "thread a rank gets, such as lama:scbnh/bind=2c");
+        "--cpus-per-task: lama places hardware threads; give the width in the layout, such as "
+        "lama:scbnh/bind=2c");
   if (each > cpus)
     return Error(fmt::format("--cpus-per-task: {} CPUs a rank, and there {} {} in all", each,
                              cpus == 1 ? "is" : "are", cpus));
   if (options.oversubscribe || ranks <= cpus / each) return {};
   const bool host = machine.topology == "host";
   return Error(fmt::format(
-      "{} ranks of {} CPU{} each do not fit on {}{} CPU{}{}: {}use --oversubscribe to let them "
-      "share",
-      ranks, each, each == 1 ? "" : "s", host ? "the " : "", cpus, cpus == 1 ? "" : "s",
-      host ? " of this machine" : "",
-      host ? "say with --topology which machine they run on, or " : ""));
+      "{} ranks of {} each do not fit on {}{}{}; {}use --oversubscribe to let them share", ranks,
+      counted(each, "CPU"), host ? "the " : "", counted(cpus, "CPU"),
+      host ? " of this machine" : "", host ? "name their machine with --topology, or " : ""));
 }
 
-// For lama each hardware thread is a slot, and where ranks share, as often as any other: the
-// layout says which are taken.
-SlotSet free_slots(const Place& place, const SlotOptions& options, int ranks) {
-  const int cpus = place.usable.count(), each = std::max(1, options.cpus_per_task);
+// For lama each hardware thread is a slot; if ranks share, each is a slot equally often. The layout
+// chooses among them.
+SlotSet free_slots(const MachineChoice& choice, const SlotOptions& options, int ranks) {
+  const int cpus = choice.usable.count(), each = std::max(1, options.cpus_per_task);
   if (options.single_threads)
-    return shared_slots(place.machine, place.usable, (ranks + cpus - 1) / cpus * cpus, 1);
-  if (ranks <= cpus / each) return slots_for(place.machine, place.usable, ranks, each);
-  return shared_slots(place.machine, place.usable, ranks, each);
+    return shared_slots(choice.machine, choice.usable, (ranks + cpus - 1) / cpus * cpus, 1);
+  if (ranks <= cpus / each) {
+    SlotSet slots = slots_for(choice.machine, choice.usable, ranks, each);
+    const bool spread = options.spread || (!options.pack && choice.machine.splits_nodes());
+    return spread ? spread_slots(slots, ranks) : slots;
+  }
+  if (options.cpus_per_task == 0) return whole_node_slots(choice.machine, choice.usable, ranks);
+  return shared_slots(choice.machine, choice.usable, ranks, each);
 }
 
-// Idle hardware threads of cores in use: no place to go beside idle cores, and without a present
-// mapping nobody would be put there.
-CpuSet idle_siblings(const Machine& machine, const CpuSet& used) {
-  std::set<int> cores;
-  for (const Pu& pu : machine.pus)
-    if (used.test(pu.os) && pu.at(Level::kCore) >= 0) cores.insert(pu.at(Level::kCore));
-  CpuSet siblings;
-  for (const Pu& pu : machine.pus)
-    if (!used.test(pu.os) && cores.contains(pu.at(Level::kCore))) siblings.set(pu.os);
-  return siblings;
-}
-
-// The CPUs of a present mapping are the slots, whatever --cpus-per-task says.
+// The CPUs of a present mapping are the slots, so that --cpus-per-task must not ask for more.
 Status check_widths(const SlotPlan& plan, const SlotOptions& options, const std::string& previous) {
   for (std::size_t rank = 0; options.cpus_per_task > 0 && rank < plan.initial.size(); ++rank) {
-    const int count = plan.slots[static_cast<std::size_t>(plan.initial[rank].value)].pus.count();
+    const int count = plan.slots[plan.initial[rank]].pus.count();
     if (count >= options.cpus_per_task) continue;  // whole cores may be more
     return Error(fmt::format(
-        "--cpus-per-task: {}, but mapping '{}' gives rank {} {} CPU{}: leave "
-        "the option out to use the CPUs of the mapping",
-        options.cpus_per_task, name_of_input(previous), rank, count, count == 1 ? "" : "s"));
+        "--cpus-per-task: {}, but mapping '{}' gives rank {} {}: leave the option out to use the "
+        "CPUs of the mapping",
+        options.cpus_per_task, name_of_input(previous), rank, counted(count, "CPU")));
   }
   return {};
 }
 
 }  // namespace
 
-Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
+Result<Layout> plan_layout(const MachineChoice& choice, const MachineOptions& machine,
                            const SlotOptions& options, const CommMatrix& matrix,
                            const std::string& previous) {
   const auto wanted = number_of_ranks(matrix, options.ranks);
   if (!wanted) return wanted.error();
   int ranks = *wanted;
-  if (Status good = check_fits(place, machine, options, ranks, previous); !good)
+  if (Status good = check_fits(choice, machine, options, ranks, previous); !good)
     return std::move(good).error();
   if (previous.empty()) {
-    return Layout{place.machine, free_slots(place, options, ranks), place.model, {}, &place.whole,
-                  ranks};
+    return Layout{
+        choice.machine, free_slots(choice, options, ranks), choice.model, {}, &choice.whole, ranks};
   }
-  const auto placement = read_placement(previous, place.whole, place.usable,
+  const auto placement = read_placement(previous, choice.whole, choice.usable,
                                         {ranks, matrix.may_have_more && options.ranks == 0, {}});
   if (!placement) return placement.error();
   ranks = static_cast<int>(placement->size());
-  SlotRequest request{*placement, std::max(1, options.cpus_per_task), place.usable};
-  request.bound = true;
   CpuSet used;
   for (const CpuSet& pus : *placement) used |= pus;
-  request.idle -= used;
-  request.idle -= idle_siblings(place.machine, used);
-  auto plan = plan_slots(place.machine, request);
+  SlotRequest request{*placement, std::max(1, options.cpus_per_task),
+                      idle_pus(choice.machine, used, choice.usable)};
+  request.bound = true;
+  auto plan = plan_slots(choice.machine, request);
   if (!plan) return std::move(plan).error();
   if (plan->uneven)
     return Error(
@@ -201,9 +238,9 @@ Result<Layout> plan_layout(const Place& place, const MachineOptions& machine,
                     "none can take another's place",
                     name_of_input(previous)));
   if (Status same = check_widths(*plan, options, previous); !same) return std::move(same).error();
-  CostModel model = CostModel::from(plan->machine, machine.overrides);
+  CostModel model = CostModel::from(plan->machine, choice.overrides);
   return Layout{std::move(plan->machine), std::move(plan->slots), std::move(model),
-                std::move(plan->initial), &place.whole,           ranks};
+                std::move(plan->initial), &choice.whole,          ranks};
 }
 
 SlotSet slots_of(const Machine& machine, const RankCpus& placement) {
@@ -214,20 +251,20 @@ SlotSet slots_of(const Machine& machine, const RankCpus& placement) {
   const auto plan = plan_slots(machine, request);
   if (!plan || !plan->shared) return slots;
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    const Slot& dealt = plan->slots[static_cast<std::size_t>(plan->initial[i].value)];
-    slots[i].node = make_slot(machine, dealt.pus).node;
+    Slot dealt = make_slot(machine, plan->slots[plan->initial[i].value].pus);
+    dealt.pus = slots[i].pus;
+    slots[i] = std::move(dealt);
   }
   return slots;
 }
 
 namespace {
 
-// lama:...,bind= says how much round its thread a rank gets. Ranks that have all the same CPUs of
-// several nodes count as evaluate counts them.
+// lama:...,bind= gives a rank more CPUs round its thread. If all ranks have the same CPUs of
+// several nodes, they count as in evaluate.
 SlotSet slots_of_ranks(const std::string& spec, const Layout& layout, const Mapping& mapping) {
   SlotSet slots;
-  for (const SlotIndex slot : mapping)
-    slots.push_back(layout.slots[static_cast<std::size_t>(slot.value)]);
+  for (const SlotIndex slot : mapping) slots.push_back(layout.slots[slot]);
   std::optional<LamaLayout> lama;
   if (is_lama(spec)) {
     if (auto parsed = parse_lama(split_algorithm(spec).argument)) lama = *std::move(parsed);
@@ -305,13 +342,13 @@ Status check_format(const OutputOptions& options) {
 namespace {
 
 Result<std::string> mapping_text(const OutputOptions& options, const std::string& algorithm,
-                                 const Place& place, const Layout& layout,
+                                 const MachineChoice& choice, const Layout& layout,
                                  const TimedMapping& result) {
   RankCpus placement;
   for (const Slot& slot : result.slots) placement.push_back(slot.pus);
   const MappingReport report{algorithm, result.cost, result.migrations, result.seconds};
   if (options.format == "rankfile")
-    return to_rankfile(options.relative ? place.machine : place.whole, place.usable, placement,
+    return to_rankfile(options.relative ? choice.machine : choice.whole, choice.usable, placement,
                        layout.names, options.relative);
   if (options.format == "cpu-bind") return to_cpu_bind(placement);
   if (options.format == "json") return to_json(layout.machine, placement, report, layout.names);
@@ -321,9 +358,9 @@ Result<std::string> mapping_text(const OutputOptions& options, const std::string
 }  // namespace
 
 Result<std::string> put_mapping(const OutputOptions& options, const std::string& algorithm,
-                                const Place& place, const Layout& layout,
+                                const MachineChoice& choice, const Layout& layout,
                                 const TimedMapping& result) {
-  auto text = mapping_text(options, algorithm, place, layout, result);
+  auto text = mapping_text(options, algorithm, choice, layout, result);
   if (!text || options.output.empty()) return text;
   if (Status written = write_new_file(options.output, *text); !written)
     return std::move(written).error();
@@ -332,12 +369,12 @@ Result<std::string> put_mapping(const OutputOptions& options, const std::string&
 
 Status check_output(const std::string& input, const std::string& output) {
   if (input.empty() || output.empty() || !would_replace(input, output)) return {};
-  return Error(fmt::format("'{}' is the input: write elsewhere", shorten_path(output)));
+  return Error(fmt::format("'{}' is the input; write to another file", shorten_path(output)));
 }
 
 Status check_files(const Inputs& inputs, const MachineOptions& machine, const std::string& output) {
   if (std::count(inputs.begin(), inputs.end(), "-") > 1)
-    return Error("standard input (-) can be read only once: name a file for the other input");
+    return Error("standard input (-) can be read only once; name a file for the other input");
   for (const std::string& input : inputs) {
     if (Status good = check_output(input, output); !good) return good;
   }

@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 
 #include "mapcore/apps/cli.h"
+#include "mapcore/apps/overview.h"
 
 namespace ondeloc::cli {
 
 void add_algorithms(CLI::App& app, Job& job) {
   CLI::App* command = app.add_subcommand("algorithms", "list the mapping algorithms");
-  command->footer("Example:\n  ondeloc algorithms");
+  command->footer(examples({"ondeloc algorithms"}));
   command->callback([&job] {
     job = []() -> Result<std::string> {
       std::string text;

@@ -2,10 +2,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "mapcore/apps/cli.h"
+#include <algorithm>
+
+#include "mapcore/apps/domains_json.h"
+#include "mapcore/apps/overview.h"
+#include "mapcore/apps/replayed_run.h"
+#include "mapcore/apps/second_run.h"
+#include "mapcore/apps/workload.h"
 #include "mapcore/base/json_text.h"
-#include "mapcore/base/text.h"
-#include "mapcore/comm/matrix_io.h"
+#include "mapcore/decide/levels.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -13,7 +18,7 @@ namespace {
 struct CompareOptions {
   MachineOptions machine;
   SlotOptions slots;
-  std::string matrix;
+  TrafficOptions traffic;
   std::vector<std::string> algorithms;
   std::string previous;
   std::string format = "table";
@@ -29,17 +34,38 @@ std::vector<std::string> all_algorithms(int ranks) {
   return names;
 }
 
-std::string row_text(const std::string& name, const TimedMapping& result) {
-  const Cost& cost = result.cost;
-  return fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6.3f} {:>5} {:>9}\n",
-                     name.size() > 16 ? name.substr(0, 15) + "+" : name, seconds_text(cost.total),
-                     seconds_text(cost.congestion), seconds_text(cost.locality),
-                     share_text(cost.remote_share), cost.peak_load, result.migrations,
-                     seconds_text(result.seconds));
+std::string name_cell(const std::string& name) {
+  return name.size() > 16 ? name.substr(0, 15) + "+" : name;
 }
 
-nlohmann::ordered_json row_json(const std::string& name, const TimedMapping& result) {
-  nlohmann::ordered_json json = {{"algorithm", name},
+std::string percent(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.0f}", 100 * part / whole) : "-";
+}
+
+std::string row_text(const std::string& name, const TimedMapping& result) {
+  const Cost& cost = result.cost;
+  return fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6.3f} {:>5} {:>9}\n", name_cell(name),
+                     seconds_text(cost.total), seconds_text(cost.congestion),
+                     seconds_text(cost.locality), share_text(cost.remote_share), cost.peak_load,
+                     result.migrations, seconds_text(result.seconds));
+}
+
+struct Row {
+  std::string name;
+  TimedMapping result;
+  DomainTraffic levels;
+};
+
+DomainTraffic levels_of(const TimedMapping& result, const Traffic& traffic) {
+  Mapping identity;
+  while (identity.size() < result.slots.size())
+    identity.emplace_back(static_cast<int>(identity.size()));
+  return traffic_by_domain(result.slots, traffic, identity);
+}
+
+nlohmann::ordered_json row_json(const Row& row) {
+  const TimedMapping& result = row.result;
+  nlohmann::ordered_json json = {{"algorithm", row.name},
                                  {"total", result.cost.total},
                                  {"congestion", result.cost.congestion},
                                  {"locality", result.cost.locality},
@@ -48,7 +74,46 @@ nlohmann::ordered_json row_json(const std::string& name, const TimedMapping& res
                                  {"migrations", result.migrations},
                                  {"seconds", result.seconds}};
   if (result.cost.remote_share) json["remote_share"] = *result.cost.remote_share;
+  json["domains"] = domains_json(row.levels);
   return json;
+}
+
+std::string to_json_text(const std::vector<Row>& rows) {
+  nlohmann::ordered_json json = nlohmann::json::array();
+  for (const Row& row : rows) json.push_back(row_json(row));
+  return json_text(json);
+}
+
+// A column for each level with traffic under any of the mappings, in percent.
+std::string levels_text(const std::vector<Row>& rows) {
+  TrafficChange all;
+  for (const Row& row : rows) all.after += row.levels;
+  const std::vector<Domain> used = used_domains(all);
+  if (used.empty()) return "";
+  std::string text = fmt::format("\n{:<16}", "% bytes/messages");
+  for (const Domain domain : used) text += fmt::format(" {:>10}", short_level_name(domain));
+  for (const Row& row : rows) {
+    text += fmt::format("\n{:<16}", name_cell(row.name));
+    for (const Domain domain : used) {
+      const auto d = static_cast<std::size_t>(domain);
+      text += fmt::format(" {:>10}",
+                          fmt::format("{}/{}", percent(row.levels.bytes[d], row.levels.all_bytes()),
+                                      percent(row.levels.messages[d], row.levels.all_messages())));
+    }
+  }
+  return text + "\n";
+}
+
+// The verdict on a second run: the best of these mappings against the present one, or against
+// Slurm's usual order. Empty if that one is not among them.
+std::string second_run_text(const std::vector<Row>& rows, bool without_previous,
+                            const Workload& work, const CostModel& model) {
+  const std::string base = without_previous ? "packed" : "identity";
+  std::vector<TriedMapping> tried;
+  for (const Row& row : rows) tried.push_back({row.name, row.result.cost});
+  if (std::none_of(tried.begin(), tried.end(), [&](const auto& one) { return one.name == base; }))
+    return "";
+  return verdict_text(prospect_of(tried, base, work, model));
 }
 
 struct Planned {
@@ -58,70 +123,87 @@ struct Planned {
   Traffic traffic;
 };
 
-// The slots that `ondeloc map` would give each algorithm: lama has its own, but where a present
-// mapping says the slots. Each is planned once, since standard input is read once.
+// The slots that `ondeloc map` would give each algorithm. lama has slots of its own unless a
+// present mapping gives the slots. Each is planned once, since standard input can be read only
+// once.
 class Layouts {
  public:
-  Layouts(const CompareOptions& options, const Place& place, const CommMatrix& matrix)
-      : options_(options), place_(place), matrix_(matrix) {}
+  Layouts(const CompareOptions& options, const MachineChoice& choice, const Workload& work,
+          int recorded_cpus)
+      : options_(options), place_(choice), work_(work), recorded_cpus_(recorded_cpus) {}
 
   Result<const Planned*> of(const std::string& algorithm) {
     SlotOptions slots = options_.slots;
     slots.single_threads = is_lama(algorithm) && options_.previous.empty();
+    if (slots.cpus_per_task == 0 && options_.previous.empty() && !slots.single_threads)
+      slots.cpus_per_task = recorded_cpus_;
     std::optional<Planned>& planned = slots.single_threads ? single_threads_ : usual_;
     if (!planned) {
-      auto layout = plan_layout(place_, options_.machine, slots, matrix_, options_.previous);
+      auto layout = plan_layout(place_, options_.machine, slots, work_.matrix, options_.previous);
       if (!layout) return std::move(layout).error();
-      planned.emplace(*std::move(layout), matrix_);
+      layout->off_node = work_.off_node;
+      planned.emplace(*std::move(layout), work_.matrix);
     }
     return &*planned;
   }
 
  private:
   const CompareOptions& options_;
-  const Place& place_;
-  const CommMatrix& matrix_;
+  const MachineChoice& place_;
+  const Workload& work_;
+  int recorded_cpus_;  // of each rank; 0: unknown
   std::optional<Planned> usual_, single_threads_;
 };
 
 Result<std::string> run_compare(const CompareOptions& options) {
-  if (Status good = check_files({options.matrix, options.previous}, options.machine, ""); !good)
+  if (Status good = check_files({options.traffic.file, options.previous}, options.machine, "");
+      !good)
     return std::move(good).error();
-  const auto place = load_place(options.machine);
-  if (!place) return place.error();
-  const auto matrix = read_matrix(options.matrix);
-  if (!matrix) return matrix.error();
-  Layouts layouts(options, *place, *matrix);
+  const auto choice = load_machine_choice(options.machine);
+  if (!choice) return choice.error();
+  auto source = open_traffic(options.traffic.file);
+  if (!source) return std::move(source).error();
+  const auto work = read_workload(*source, options.traffic);
+  if (!work) return work.error();
+  const bool is_recorded = options.slots.cpus_per_task == 0 && options.previous.empty();
+  const int ranks = std::max(work->matrix.ranks, options.slots.ranks);
+  Layouts layouts(
+      options, *choice, *work,
+      is_recorded ? recorded_cpus_per_task(*source, options.traffic.file, *choice, ranks) : 0);
   std::string text =
       fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6} {:>5} {:>9}\n", "algorithm", "cost",
                   "congestion", "locality", "remote", "peak", "moves", "computed");
-  nlohmann::ordered_json rows = nlohmann::json::array();
+  std::vector<Row> rows;
+  const CostModel* model = nullptr;
   for (const std::string& name :
-       options.algorithms.empty() ? all_algorithms(matrix->ranks) : options.algorithms) {
+       options.algorithms.empty() ? all_algorithms(work->matrix.ranks) : options.algorithms) {
     const auto planned = layouts.of(name);
     if (!planned) return planned.error();
-    const auto result = run_algorithm(name, (*planned)->layout, (*planned)->traffic);
-    if (!result) return result.error();
+    const Traffic& traffic = (*planned)->traffic;
+    model = &(*planned)->layout.model;
+    auto result = run_algorithm(name, (*planned)->layout, traffic);
+    if (!result) return std::move(result).error();
     text += row_text(name, *result);
-    rows.push_back(row_json(name, *result));
+    const DomainTraffic levels = levels_of(*result, traffic);
+    rows.push_back({name, *std::move(result), levels});
   }
-  if (options.format == "json") return json_text(rows);
+  if (options.format == "json") return to_json_text(rows);
+  text += levels_text(rows) + "\n" + second_run_text(rows, options.previous.empty(), *work, *model);
   return text +
          "cost = congestion + locality, predicted; remote: share of bytes between NUMA\n"
-         "nodes; peak: heaviest node / mean; moves: ranks that change their NUMA node\n";
+         "nodes; peak: heaviest node / mean; moves: ranks that change their NUMA node\n" +
+         measured_text(*choice);
 }
 
 }  // namespace
 
 void add_compare(CLI::App& app, Job& job) {
-  CLI::App* command = app.add_subcommand("compare", "run several algorithms on one matrix");
+  CLI::App* command = app.add_subcommand("compare", "compare mappings: which would gain how much");
   auto options = std::make_shared<CompareOptions>();
   add_machine_options(*command, options->machine);
   add_slot_options(*command, options->slots);
-  command
-      ->add_option("-m,--matrix", options->matrix,
-                   "communication matrix, .mat or CSV; - reads standard input")
-      ->required();
+  add_traffic(*command, options->traffic, "-m,--matrix")->required();
+  add_window(*command, options->traffic);
   command
       ->add_option(
           "-a,--algorithms", options->algorithms,
@@ -130,13 +212,13 @@ void add_compare(CLI::App& app, Job& job) {
       ->delimiter(',');
   command
       ->add_option("-p,--previous", options->previous,
-                   "the present mapping, our JSON or a rankfile")
+                   "the present mapping: JSON of 'ondeloc map', a rankfile or a report")
       ->check(not_empty());
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));
-  command->footer(
-      "Example:\n"
-      "  ondeloc compare -t 'numa:4 core:8 pu:1' -m bytes.mat -a packed,ondeloc,coordinated");
+  command->footer(examples(
+      {"ondeloc compare app.prof",
+       "ondeloc compare -t 'numa:4 core:8 pu:1' bytes.mat -a packed,ondeloc,coordinated"}));
   command->callback([options, &job] { job = [options] { return run_compare(*options); }; });
 }
 

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 
-#include "mapcore/apps/cli.h"
+#include "mapcore/apps/domains_json.h"
+#include "mapcore/apps/overview.h"
+#include "mapcore/apps/say.h"
+#include "mapcore/apps/workload.h"
 #include "mapcore/base/json_text.h"
-#include "mapcore/comm/matrix_io.h"
+#include "mapcore/base/quantity.h"
+#include "mapcore/input/placement_source.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -14,8 +18,9 @@ namespace {
 struct EvaluateOptions {
   MachineOptions machine;
   int ranks = 0;  // as SlotOptions::ranks
-  std::string matrix;
+  TrafficOptions traffic;
   std::string intervals;
+  double seconds = 0.5;  // length of an interval
   std::string mapping;
   std::string format = "table";
 };
@@ -23,27 +28,30 @@ struct EvaluateOptions {
 struct Term {
   Cost cost;
   Loads loads;
+  DomainTraffic split;
 };
 
-// A cost is of ranks that are on one node each.
+// The cost counts each rank on one node.
 void say_spanning(const Machine& machine, const RankCpus& placement) {
   const auto spanning = std::count_if(placement.begin(), placement.end(), [&](const CpuSet& pus) {
     return std::count_if(machine.nodes.begin(), machine.nodes.end(),
                          [&](const NumaNode& node) { return node.pus.intersects(pus); }) > 1;
   });
   if (spanning == 0) return;
-  fmt::print(stderr,
-             "ondeloc: {} of {} ranks have CPUs of several NUMA nodes: each is counted on the one "
-             "where it has most, or as if dealt evenly where all have the same\n",
-             spanning, placement.size());
+  say(fmt::format(
+      "{} of {} ranks have CPUs of several NUMA nodes; each counts on the node where it "
+      "has most CPUs, and ranks that all have the same CPUs count as spread evenly over "
+      "these CPUs",
+      spanning, placement.size()));
 }
 
-Term evaluate_terms(const Place& place, const SlotSet& slots, const CommMatrix& matrix) {
+Term evaluate_terms(const MachineChoice& choice, const SlotSet& slots, const CommMatrix& matrix) {
   Mapping mapping;  // rank i on slot i
   while (mapping.size() < slots.size()) mapping.emplace_back(static_cast<int>(mapping.size()));
   const Traffic traffic(matrix);
-  return {evaluate(place.model, slots, traffic, mapping),
-          add_up_loads(place.model, slots, traffic, mapping)};
+  return {evaluate(choice.model, slots, traffic, mapping),
+          add_up_loads(choice.model, slots, traffic, mapping),
+          traffic_by_domain(slots, traffic, mapping)};
 }
 
 nlohmann::ordered_json cost_json(const Cost& cost) {
@@ -56,13 +64,13 @@ nlohmann::ordered_json cost_json(const Cost& cost) {
   return json;
 }
 
-std::string node_name(const Place& place, std::size_t k) {
-  return numa_name(place.machine.nodes[k].os);
+std::string node_name(const MachineChoice& choice, std::size_t k) {
+  return numa_name(choice.machine.nodes[k].os);
 }
 
 // Each node's and each used link's load, and the time that it alone would take.
-std::string loads_text(const Place& place, const Loads& loads) {
-  const std::size_t n = place.machine.nodes.size();
+std::string loads_text(const MachineChoice& choice, const Loads& loads) {
+  const std::size_t n = choice.machine.nodes.size();
   std::string text =
       fmt::format("{:<14} {:>12} {:>14} {:>12}\n", "where", "load", "bandwidth", "predicted");
   auto row = [&](const std::string& what, double bytes, double rate) {
@@ -70,23 +78,44 @@ std::string loads_text(const Place& place, const Loads& loads) {
                         bytes_text(rate), seconds_text(bytes / rate));
   };
   for (std::size_t k = 0; k < n; ++k)
-    row("node " + node_name(place, k), loads.node[k], place.model.bandwidth[k]);
+    row("node " + node_name(choice, k), loads.node[k], choice.model.bandwidth[k]);
   for (std::size_t k = 0; k < n; ++k) {
     for (std::size_t l = k + 1; l < n; ++l) {
       if (loads.link[k * n + l] <= 0) continue;
-      row(fmt::format("link {}-{}", node_name(place, k), node_name(place, l)),
-          loads.link[k * n + l], place.model.link[k * n + l]);
+      row(fmt::format("link {}-{}", node_name(choice, k), node_name(choice, l)),
+          loads.link[k * n + l], choice.model.link[k * n + l]);
     }
+  }
+  return text;
+}
+
+// The share of the bytes and messages that stays in each domain.
+std::string split_text(const DomainTraffic& split) {
+  double bytes = 0, messages = 0;
+  for (int d = 0; d < kDomainCount; ++d) bytes += split.bytes[d], messages += split.messages[d];
+  if (bytes + messages <= 0) return "";
+  std::string text = fmt::format("\n{:<14} {:>12} {:>7} {:>12} {:>7}\n", "inside one", "bytes",
+                                 "share", "messages", "share");
+  const auto share = [](double part, double all) {
+    return all > 0 ? fmt::format("{:.4f}", part / all) : std::string("-");
+  };
+  for (int d = 0; d < kDomainCount; ++d) {
+    if (split.bytes[d] + split.messages[d] <= 0) continue;
+    text +=
+        fmt::format("{:<14} {:>12} {:>7} {:>12.4g} {:>7}\n", domain_name(static_cast<Domain>(d)),
+                    bytes_text(split.bytes[d]), share(split.bytes[d], bytes), split.messages[d],
+                    share(split.messages[d], messages));
   }
   return text;
 }
 
 std::string cost_text(const Cost& cost) {
   return fmt::format(
-      "predicted cost  {:.6g} s = congestion {:.6g} s + locality {:.6g} s\n"
+      "predicted cost  {} = congestion {} + locality {}\n"
       "remote share    {}   (bytes between NUMA nodes / all bytes)\n"
       "peak load       {:.4f}   (heaviest node / mean)\n",
-      cost.total, cost.congestion, cost.locality, share_text(cost.remote_share), cost.peak_load);
+      seconds_text(cost.total), seconds_text(cost.congestion), seconds_text(cost.locality),
+      share_text(cost.remote_share), cost.peak_load);
 }
 
 std::string series_text(const std::vector<Term>& terms) {
@@ -106,23 +135,25 @@ std::string series_text(const std::vector<Term>& terms) {
                             seconds_text(sum.congestion), seconds_text(sum.locality));
 }
 
-std::string to_json_text(const Place& place, const std::vector<Term>& terms, bool is_series) {
+std::string to_json_text(const MachineChoice& choice, const std::vector<Term>& terms,
+                         bool is_series) {
   auto json = [&](const Term& term) {
     nlohmann::ordered_json one = {{"cost", cost_json(term.cost)},
                                   {"nodes", nlohmann::json::array()},
                                   {"links", nlohmann::json::array()}};
-    const std::size_t n = place.machine.nodes.size();
+    const std::size_t n = choice.machine.nodes.size();
     for (std::size_t k = 0; k < n; ++k) {
-      one["nodes"].push_back({{"os", place.machine.nodes[k].os},
+      one["nodes"].push_back({{"os", choice.machine.nodes[k].os},
                               {"bytes", term.loads.node[k]},
-                              {"bandwidth", place.model.bandwidth[k]}});
+                              {"bandwidth", choice.model.bandwidth[k]}});
       for (std::size_t l = k + 1; l < n; ++l) {
-        one["links"].push_back({{"from", place.machine.nodes[k].os},
-                                {"to", place.machine.nodes[l].os},
+        one["links"].push_back({{"from", choice.machine.nodes[k].os},
+                                {"to", choice.machine.nodes[l].os},
                                 {"bytes", term.loads.link[k * n + l]},
-                                {"bandwidth", place.model.link[k * n + l]}});
+                                {"bandwidth", choice.model.link[k * n + l]}});
       }
     }
+    one["domains"] = domains_json(term.split);
     return one;
   };
   if (!is_series) return json_text(json(terms.front()));
@@ -131,68 +162,91 @@ std::string to_json_text(const Place& place, const std::vector<Term>& terms, boo
   return json_text(all);
 }
 
-Result<std::vector<CommMatrix>> read_traffic(const EvaluateOptions& options) {
-  if (!options.intervals.empty()) return read_intervals(options.intervals);
-  auto matrix = read_matrix(options.matrix);
-  if (!matrix) return std::move(matrix).error();
-  return std::vector{*std::move(matrix)};
+// One matrix, or one for each interval, and the ranks of the matrices.
+struct Series {
+  NodePart part;
+  std::vector<CommMatrix> matrices;
+};
+
+Result<Series> read_traffic(const EvaluateOptions& options) {
+  const std::string& file = options.intervals.empty() ? options.traffic.file : options.intervals;
+  auto source = open_traffic(file, options.intervals.empty() ? Need::kTraffic : Need::kSeries);
+  if (!source) return std::move(source).error();
+  auto part = part_of(*source, file);
+  if (!part) return std::move(part).error();
+  if (options.intervals.empty()) {
+    auto work = read_workload(*source, options.traffic);
+    if (!work) return std::move(work).error();
+    return Series{*std::move(part), {std::move(work->matrix)}};
+  }
+  auto matrices = read_series(*source, file, options.seconds);
+  if (!matrices) return std::move(matrices).error();
+  return Series{*std::move(part), *std::move(matrices)};
+}
+
+Result<RankCpus> read_mapping(const EvaluateOptions& options, const MachineChoice& choice,
+                              const Series& series) {
+  const CommMatrix& first = series.matrices.front();
+  const auto ranks = number_of_ranks(first, options.ranks);
+  if (!ranks) return ranks.error();
+  PlacedRanks placed{*ranks, first.may_have_more && options.ranks == 0, {}};
+  if (!series.part.ranks.empty()) placed = {series.part.ranks.back() + 1, true, series.part.ranks};
+  const auto placement = read_placement(options.mapping, choice.whole, choice.usable, placed);
+  if (!placement) return placement.error();
+  return placement_of_part(*placement, series.part);
 }
 
 Result<std::string> run_evaluate(const EvaluateOptions& options) {
-  if (Status good =
-          check_files({options.matrix, options.intervals, options.mapping}, options.machine, "");
+  if (Status good = check_files({options.traffic.file, options.intervals, options.mapping},
+                                options.machine, "");
       !good)
     return std::move(good).error();
-  const auto place = load_place(options.machine);
-  if (!place) return place.error();
+  const auto choice = load_machine_choice(options.machine);
+  if (!choice) return choice.error();
   const auto series = read_traffic(options);
   if (!series) return series.error();
-  const CommMatrix& first = series->front();
-  const auto ranks = number_of_ranks(first, options.ranks);
-  if (!ranks) return ranks.error();
-  const auto placement = read_placement(options.mapping, place->whole, place->usable,
-                                        {*ranks, first.may_have_more && options.ranks == 0, {}});
+  const auto placement = read_mapping(options, *choice, *series);
   if (!placement) return placement.error();
-  say_spanning(place->machine, *placement);
-  const SlotSet slots = slots_of(place->machine, *placement);
+  say_spanning(choice->machine, *placement);
+  const SlotSet slots = slots_of(choice->machine, *placement);
   std::vector<Term> terms;
   const int placed = static_cast<int>(placement->size());
-  for (const CommMatrix& matrix : *series)
-    terms.push_back(evaluate_terms(*place, slots, matrix.with_ranks(placed)));
+  for (const CommMatrix& matrix : series->matrices)
+    terms.push_back(evaluate_terms(*choice, slots, matrix.with_ranks(placed)));
   const bool is_series = !options.intervals.empty();
-  if (options.format == "json") return to_json_text(*place, terms, is_series);
-  if (is_series) return series_text(terms);
-  return cost_text(terms.front().cost) + "\n" + loads_text(*place, terms.front().loads);
+  if (options.format == "json") return to_json_text(*choice, terms, is_series);
+  if (is_series) return series_text(terms) + measured_text(*choice);
+  return cost_text(terms.front().cost) + "\n" + loads_text(*choice, terms.front().loads) +
+         split_text(terms.front().split) + measured_text(*choice);
 }
 
 }  // namespace
 
 void add_evaluate(CLI::App& app, Job& job) {
-  CLI::App* command =
-      app.add_subcommand("evaluate", "predict what a mapping costs, every term apart");
+  CLI::App* command = app.add_subcommand("evaluate", "predict the cost of a mapping, term by term");
   auto options = std::make_shared<EvaluateOptions>();
   add_machine_options(*command, options->machine);
   add_ranks_option(*command, options->ranks);
-  CLI::Option* matrix = command->add_option("-m,--matrix", options->matrix,
-                                            "communication matrix, .mat or CSV; - reads "
-                                            "standard input");
-  CLI::Option* intervals = command->add_option("-i,--intervals", options->intervals,
-                                               "a series: CSV with interval,src,dst,bytes; - reads "
-                                               "standard input");
+  CLI::Option* matrix = add_traffic(*command, options->traffic, "-m,--matrix");
+  add_window(*command, options->traffic);
+  CLI::Option* intervals = command->add_option(
+      "-i,--intervals", options->intervals,
+      "traffic over time instead: a profile, a report, or CSV with interval,src,dst,bytes");
   matrix->excludes(intervals);
+  add_quantity(*command, "--interval", options->seconds, Quantity::kSeconds, 0.001, 4e6,
+               "length of an interval of a profile or report (default: 500ms)");
   command
       ->add_option("--mapping", options->mapping,
-                   "the mapping: JSON of 'ondeloc map' or a rankfile; - reads standard input")
+                   "the mapping: JSON of 'ondeloc map', a rankfile or a report; - reads standard "
+                   "input")
       ->required();
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));
-  command->footer(
-      "Example:\n"
-      "  ondeloc map -t node.xml -m bytes.mat -f json |\n"
-      "    ondeloc evaluate -t node.xml -m bytes.mat --mapping -");
+  command->footer(examples({"ondeloc evaluate report.json --mapping report.json",
+                            "ondeloc map -t node.xml bytes.mat -f json | ondeloc evaluate -t "
+                            "node.xml bytes.mat --mapping -"}));
   command->callback([options, matrix, intervals, &job] {
-    if (matrix->count() + intervals->count() == 0)
-      throw CLI::RequiredError("one of --matrix and --intervals");
+    if (matrix->count() + intervals->count() == 0) throw CLI::RequiredError("FILE or --intervals");
     job = [options] { return run_evaluate(*options); };
   });
 }

@@ -9,25 +9,16 @@
 #include <cmath>
 #include <cstdio>
 
+#include "mapcore/apps/overview.h"
+#include "mapcore/apps/say.h"
 #include "mapcore/base/progress.h"
 #include "mapcore/base/text.h"
 #include "mapcore/profile/window_matrix.h"
 
 namespace ondeloc::cli {
 
-void add_profile_file(CLI::App& command, ProfileOptions& options, bool reports) {
-  command
-      .add_option("FILE", options.file,
-                  reports ? "profile, or the JSON report of an online run" : "profile")
-      ->required();
-}
-
-void add_profile_window(CLI::App& command, ProfileOptions& options) {
-  command
-      .add_option("-w,--window", options.window,
-                  "only messages from FROM to TO, seconds since the first, such as 0.5:2 or "
-                  "10: (default: all)")
-      ->check(not_empty());
+void add_profile_file(CLI::App& command, TrafficOptions& options) {
+  command.add_option("FILE", options.file, "a profile; - reads standard input")->required();
 }
 
 void add_cluster_options(CLI::App& command, ClusterOptions& options) {
@@ -52,21 +43,21 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
 
 namespace {
 
-// The number was ours to find, and may be another: none told apart, or all that is looked for.
+// The number of clusters that was found may be wrong: it is one, or the largest that was tried.
 bool is_doubtful(const Clusters& found) {
   return found.clusters.size() == 1 || found.clusters.size() >= found.most;
 }
 
 void say_doubtful(const Clusters& found) {
   if (!is_doubtful(found)) return;
-  fmt::print(stderr,
-             "ondeloc: {} in {} time bins of {:.3g} s, of at most {}: if the program sends in more "
-             "bursts, try --bins {} --max-clusters {}, or a part of the run with --window\n",
-             found.clusters.size() == 1 ? "one cluster"
-                                        : fmt::format("{} clusters", found.clusters.size()),
-             found.bins.count(), found.bins.width_ns() * 1e-9, found.most,
-             std::min<std::size_t>(10 * found.finest, 65536),
-             std::min<std::size_t>(std::max(10 * found.most, found.finest), 1000));
+  say(fmt::format(
+      "{} in {} time bins of {}, of at most {}; if the program sends in more bursts, try --bins {} "
+      "--max-clusters {}, or a part of the run with --window",
+      found.clusters.size() == 1 ? "one cluster"
+                                 : fmt::format("{} clusters", found.clusters.size()),
+      found.bins.count(), seconds_text(found.bins.width_ns() * 1e-9), found.most,
+      std::min<std::size_t>(10 * found.finest, 65536),
+      std::min<std::size_t>(std::max(10 * found.most, found.finest), 1000)));
 }
 
 }  // namespace
@@ -74,78 +65,55 @@ void say_doubtful(const Clusters& found) {
 void say_fewer(const ClusterOptions& wanted, const Clusters& found) {
   if (wanted.clusters == 0) return say_doubtful(found);
   if (found.clusters.size() >= wanted.clusters) return;
-  fmt::print(stderr,
-             "ondeloc: {} clusters instead of {}: only so many of the {} time bins hold messages, "
-             "use more --bins\n",
-             found.clusters.size(), wanted.clusters, found.bins.count());
+  say(
+      fmt::format("{} clusters instead of {}: only so many of the {} time bins hold messages; use "
+                  "more --bins",
+                  found.clusters.size(), wanted.clusters, found.bins.count()));
 }
 
 Result<TimeWindow> parse_window(const std::string& text, ProfileReader& profile) {
   if (text.empty()) return TimeWindow{};
   const TimeWindow span = profile.span();
   const std::size_t colon = text.find(':');
-  auto seconds = [](std::string_view piece, double missing) {
-    return piece.empty() ? std::optional(missing) : parse_double(piece);
+  if (colon == text.npos)
+    return Error(fmt::format("--window: '{}' is not FROM:TO, such as 500ms:2s", shorten(text)));
+  const auto time = [](std::string_view piece, double missing) {
+    return piece.empty() ? Result<double>(missing) : parse_quantity(piece, Quantity::kSeconds);
   };
-  const auto from = seconds(std::string_view(text).substr(0, colon), 0);
-  const auto to =
-      colon == text.npos ? std::nullopt : seconds(std::string_view(text).substr(colon + 1), 1e9);
-  if (!from || !to || *from < 0 || *to <= *from || *from > 1e9)
-    return Error(
-        fmt::format("--window: '{}' is not FROM:TO in seconds, such as 0.5:2", shorten(text)));
+  const auto from = time(std::string_view(text).substr(0, colon), 0);
+  const auto to = time(std::string_view(text).substr(colon + 1), 1e9);
+  for (const auto* bound : {&from, &to})
+    if (!*bound) return Error(bound->error()).within("--window");
+  if (*to <= *from || *from > 1e9)
+    return Error(fmt::format("--window: '{}' ends before it begins", shorten(text)));
   auto at = [&](double s) {
     return span.from_ns + static_cast<std::uint64_t>(std::llround(std::min(s, 1e9) * 1e9));
   };
   const TimeWindow window{at(*from), at(*to)};
   if (window.from_ns >= span.to_ns)
-    return Error(fmt::format("--window: the run is over {:.6g} s after its first message",
-                             static_cast<double>(span.to_ns - span.from_ns) * 1e-9));
+    return Error(fmt::format("--window: the run is over {} after its first message",
+                             seconds_text(static_cast<double>(span.to_ns - span.from_ns) * 1e-9)));
   std::size_t inside = 0;
   profile.for_each(window, [&](std::span<const ProfileEvent> part) { inside += part.size(); });
   if (inside == 0)
-    return Error(
-        fmt::format("--window: no message lies in '{}'; `ondeloc profile clusters` says "
-                    "when there are any",
-                    shorten(text)));
+    return Error(fmt::format(
+        "--window: no message lies in '{}'; 'ondeloc profile clusters' tells when there are "
+        "any",
+        shorten(text)));
   return window;
 }
 
 Result<ProfileReader> open_profile(const std::string& path) {
-  if (looks_like_report(path))
-    return Error(
-        fmt::format("'{}' is JSON: the report of an online run holds no single messages, record "
-                    "them with --ondeloc=profile:FILE",
-                    path));
-  return ProfileReader::open(path);
-}
-
-Result<ProfileSource> open_source(const std::string& path) {
-  if (looks_like_report(path)) {
-    auto report = read_report(path);
-    if (!report) return std::move(report).error();
-    return ProfileSource(*std::move(report));
-  }
-  auto profile = ProfileReader::open(path);
-  if (!profile) return std::move(profile).error();
-  return ProfileSource(*std::move(profile));
-}
-
-Result<CommMatrix> source_matrix(ProfileSource& source, const ProfileOptions& options) {
-  if (const auto* report = std::get_if<ReportInput>(&source)) {
-    if (!options.window.empty()) return Error("--window: a report holds no times of messages");
-    return report->matrix;
-  }
-  auto& profile = std::get<ProfileReader>(source);
-  const auto window = parse_window(options.window, profile);
-  if (!window) return window.error();
-  CommMatrix matrix = profile_matrix(profile, *window, show_progress("reading"));
-  say_losses(profile);
-  return matrix;
-}
-
-Result<NodePart> part_of(const ProfileSource& source, const std::string& file) {
-  if (const auto* report = std::get_if<ReportInput>(&source)) return node_part(*report);
-  return node_part(std::get<ProfileReader>(source), file);
+  auto file = load_input(path);
+  if (!file) return std::move(file).error();
+  if (file->kind == InputKind::kProfile)
+    return ProfileReader::from_fd(std::move(file->profile), file->name);
+  const InputKindInfo& info = info_of(file->kind);
+  return Error(fmt::format("'{}' is {}; {}", file->name, info.what,
+                           info.hint.empty()
+                               ? "this command needs single messages, record them with "
+                                 "--ondeloc=profile:FILE"
+                               : info.hint));
 }
 
 namespace {
@@ -164,35 +132,30 @@ Progress show_progress(const std::string& what) {
 
 void say_losses(const ProfileReader& profile) {
   const std::string damage = profile.damage();
-  if (!damage.empty()) fmt::print(stderr, "ondeloc: {}\n", damage);
+  if (!damage.empty()) say(damage);
   const RankDrops lost = all_drops(profile);
   if (lost.events == 0) return;
   const double all = static_cast<double>(lost.events) + static_cast<double>(profile.events());
-  fmt::print(
-      stderr,
-      "ondeloc: {} messages ({:.3g} %) were dropped while recording: times and clusters rest "
-      "on the others, sums over the whole run are exact between ranks of one node\n",
-      lost.events, 100 * static_cast<double>(lost.events) / all);
+  say(fmt::format(
+      "{} messages ({:.3g} %) were dropped while recording: times and clusters rest on the others, "
+      "sums over the whole run are exact between ranks of one node",
+      lost.events, 100 * static_cast<double>(lost.events) / all));
 }
 
 void add_profile(CLI::App& app, Job& job) {
-  CLI::App* profile = app.add_subcommand(
-      "profile", "what a recorded run says, and the static mapping that fits it");
+  CLI::App* profile = app.add_subcommand("profile", "look into a recorded run, message by message");
   profile->require_subcommand(1);
-  profile
-      ->add_option("--progress-after", progress_after_s,
-                   "say how far the work is once it takes longer than this, seconds (default: 1)")
-      ->check(finite(0, 1e6, "seconds"));
+  add_quantity(*profile, "--progress-after", progress_after_s, Quantity::kSeconds, 0, 1e6,
+               "say how far the work is if it takes longer than this (default: 1s)");
   add_profile_files(*profile, job);
   add_profile_analysis(*profile, job);
+  add_profile_survey(*profile, job);
   add_profile_pictures(*profile, job);
-  add_profile_map(*profile, job);
+  add_map_command(*profile, job);
   profile->footer(
-      "Examples:\n"
-      "  srun --ondeloc=profile:app.prof ./app\n"
-      "  ondeloc profile classify app.prof\n"
-      "  ondeloc profile map app.prof -f rankfile -o ranks.txt\n"
-      "  srun --ondeloc=static:ranks.txt ./app");
+      examples({"srun --ondeloc=profile:app.prof ./app", "ondeloc profile classify app.prof",
+                "ondeloc profile map app.prof -f rankfile -o ranks.txt",
+                "srun --ondeloc=static:ranks.txt ./app"}));
 }
 
 }  // namespace ondeloc::cli

@@ -8,7 +8,12 @@
 #include <iterator>
 
 #include "mapcore/apps/cmd_profile.h"
+#include "mapcore/apps/overview.h"
+#include "mapcore/apps/replayed_run.h"
+#include "mapcore/apps/say.h"
+#include "mapcore/apps/second_run.h"
 #include "mapcore/base/json_text.h"
+#include "mapcore/base/quantity.h"
 #include "mapcore/profile/classify.h"
 #include "mapcore/profile/memory_csv.h"
 #include "mapcore/profile/metrics.h"
@@ -20,21 +25,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kLineWidth = 80;
+
 struct AnalysisOptions {
-  ProfileOptions profile;
+  TrafficOptions profile;
   MetricOptions metrics;
   Thresholds thresholds;
   double interval_s = 1;
   std::string memory;
   std::string format = "text";
+  MachineOptions machine;  // of a second run
 };
 
 struct Analysis {
   Clusters clusters;
   Metrics metrics;
-  std::string memory;  // what MemV and DramV rest on, or why there are none
+  std::string memory;  // the source of MemV and DramV, or why there are none
   RankDrops dropped;
-  std::vector<std::string> notes;  // the profile's, but for those that `memory` has
+  std::vector<std::string> notes;  // the profile's without those in `memory`
 };
 
 Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
@@ -42,7 +50,7 @@ Result<Clusters> cluster(ProfileReader& profile, AnalysisOptions& options) {
   if (!window) return window.error();
   options.metrics.clusters.window = *window;
   auto clusters = find_clusters(profile, options.metrics.clusters, show_progress("clustering"));
-  say_losses(profile);  // what is damaged is known once all has been read
+  say_losses(profile);  // damage is known after all has been read
   return clusters;
 }
 
@@ -66,29 +74,27 @@ std::string memory_source(const ProfileReader& profile, const AnalysisOptions& o
   return text.empty() ? "memory volumes: none were recorded" : text;
 }
 
-Result<Analysis> analyse(AnalysisOptions& options) {
-  auto profile = open_profile(options.profile.file);
-  if (!profile) return std::move(profile).error();
-  if (Status whole = check_all_ranks(*profile, options.profile.file); !whole)
+Result<Analysis> analyse(ProfileReader& profile, AnalysisOptions& options) {
+  if (Status whole = check_all_ranks(profile, options.profile.file); !whole)
     return std::move(whole).error();
-  auto clusters = cluster(*profile, options);
+  auto clusters = cluster(profile, options);
   if (!clusters) {
-    // Perhaps why there is nothing.
-    for (const std::string& note : other_notes(*profile))
-      if (!note.empty()) fmt::print(stderr, "ondeloc: {}\n", note);
+    // The notes may say why there is nothing.
+    for (const std::string& note : other_notes(profile))
+      if (!note.empty()) say(note);
     return std::move(clusters).error();
   }
   options.metrics.interval_ns = static_cast<std::uint64_t>(std::llround(options.interval_s * 1e9));
   if (!options.memory.empty()) {
-    auto memory = read_memory_csv(options.memory, profile->ranks());
+    auto memory = read_memory_csv(options.memory, profile.ranks());
     if (!memory) return std::move(memory).error();
     options.metrics.memory = *std::move(memory);
   }
   const auto metrics =
-      compute_metrics(*profile, *clusters, options.metrics, show_progress("measuring"));
+      compute_metrics(profile, *clusters, options.metrics, show_progress("measuring"));
   if (!metrics) return metrics.error();
-  return Analysis{*std::move(clusters), *metrics, memory_source(*profile, options),
-                  all_drops(*profile), other_notes(*profile)};
+  return Analysis{*std::move(clusters), *metrics, memory_source(profile, options),
+                  all_drops(profile), other_notes(profile)};
 }
 
 Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -123,24 +129,47 @@ std::string metrics_text(const Analysis& found) {
       "CommC    {:.6g}  ({} clusters)\n"
       "DramR    {}\n"
       "CommLoc  {:.6g}\n"
-      "CommDyn  {}  (changes in {} comparisons of {} intervals of {:.4g} s{})\n"
+      "CommDyn  {}  (changes in {} comparisons of {} intervals of {}{})\n"
       "{}\n",
       bytes_text(m.lcomm), m.lcomm, ratio_text(m.comm_r), m.comm_c, found.clusters.clusters.size(),
-      ratio_text(m.dram_r), m.comm_loc, m.comm_dyn, m.compared, m.intervals, m.interval_s,
-      m.compared < 2 ? ": too few, use a smaller --interval" : "", found.memory);
+      ratio_text(m.dram_r), m.comm_loc, m.comm_dyn, m.compared, m.intervals,
+      seconds_text(m.interval_s), m.compared < 2 ? ": too few, use a smaller --interval" : "",
+      found.memory);
 }
 
 Result<std::string> run_metrics(AnalysisOptions& options) {
-  const auto found = analyse(options);
+  auto profile = open_profile(options.profile.file);
+  if (!profile) return std::move(profile).error();
+  const auto found = analyse(*profile, options);
   if (!found) return found.error();
   if (options.format == "json") return json_text(metrics_json(*found));
   return metrics_text(*found);
 }
 
+// The verdict on online, for a program that has phases.
+std::string online_text(TrafficSource& source, const AnalysisOptions& options) {
+  ReplaySetup setup;
+  setup.machine = options.machine;
+  const auto replay = replay_source(setup, source, options.profile.file);
+  if (!replay) return "";
+  const std::string text = verdict(run_of(*replay, setup.loop.seconds));
+  return wrapped("with --ondeloc=online: " + text, kLineWidth, 2) + "\n";
+}
+
+std::string second_run_text(const Result<Prospect>& prospect) {
+  if (prospect) return verdict_text(*prospect);
+  return wrapped("verdict: no gain is predicted: " + prospect.error().message(), kLineWidth, 2) +
+         "\n";
+}
+
 Result<std::string> run_classify(AnalysisOptions& options) {
-  const auto found = analyse(options);
+  auto profile = open_profile(options.profile.file);
+  if (!profile) return std::move(profile).error();
+  TrafficSource source(*std::move(profile));
+  const auto found = analyse(std::get<ProfileReader>(source), options);
   if (!found) return found.error();
   const Classification result = classify(found->metrics, options.thresholds);
+  const auto prospect = predict_second_run(source, options.profile, options.machine);
   if (options.format == "json") {
     Json out = {{"class", to_string(result.kind)},
                 {"reason", result.reason},
@@ -148,11 +177,12 @@ Result<std::string> run_classify(AnalysisOptions& options) {
                 {"rests_on", result.from_load ? "load" : "memory volumes"},
                 {"dynamics", result.dynamics_unknown ? "unknown" : "compared"},
                 {"published_class", to_string(result.published)}};
+    out["verdict"] = prospect ? Json(verdict(*prospect)) : Json(nullptr);
     out["notes"] = found->notes;
     out["metrics"] = metrics_json(*found);
     return json_text(out);
   }
-  // What was not recorded may be what the class would turn on.
+  // The class may depend on messages that were not recorded.
   std::string notes;
   for (const std::string& note : found->notes) notes += "note: " + note + "\n";
   const std::string sure =
@@ -160,8 +190,9 @@ Result<std::string> run_classify(AnalysisOptions& options) {
       : result.kind != result.published
           ? fmt::format(" ({} by the published count alone)", to_string(result.published))
           : "";
-  return fmt::format("{}{}\n{}\n{}\n{}", to_string(result.kind), sure, result.reason, result.advice,
-                     notes);
+  return fmt::format("{}{}\n{}\n{}\n{}{}", to_string(result.kind), sure, result.reason,
+                     result.advice, notes, second_run_text(prospect)) +
+         (result.kind == MappingClass::kDynamic ? online_text(source, options) : "");
 }
 
 double seconds_from(std::uint64_t time_ns, const ProfileReader& profile) {
@@ -196,8 +227,8 @@ Result<std::string> run_clusters(AnalysisOptions& options) {
 
 std::shared_ptr<AnalysisOptions> add_common(CLI::App& command) {
   auto options = std::make_shared<AnalysisOptions>();
-  add_profile_file(command, options->profile, false);
-  add_profile_window(command, options->profile);
+  add_profile_file(command, options->profile);
+  add_window(command, options->profile);
   add_cluster_options(command, options->metrics.clusters);
   command.add_option("-f,--format", options->format, "text or json (default: text)")
       ->check(CLI::IsMember({"text", "json"}));
@@ -205,10 +236,8 @@ std::shared_ptr<AnalysisOptions> add_common(CLI::App& command) {
 }
 
 void add_metric_options(CLI::App& command, AnalysisOptions& options) {
-  command
-      .add_option("-i,--interval", options.interval_s,
-                  "interval of CommDyn, seconds (default: 1, as published)")
-      ->check(finite(1e-6, 1e6));
+  add_quantity(command, "-i,--interval", options.interval_s, Quantity::kSeconds, 1e-6, 1e6,
+               "interval of CommDyn (default: 1s, as published)");
   command
       .add_option("--memory", options.memory,
                   "memory volumes, lines rank,accessed_bytes[,dram_bytes]: for CommR and DramR")
@@ -231,15 +260,14 @@ void add_thresholds(CLI::App& command, Thresholds& thresholds) {
   command
       .add_option(
           "--commdyn", thresholds.comm_dyn,
-          "CommDyn above this may be dynamic, where a change of the pattern lasts (default: 2: "
-          "what gives the published classes to our short runs of NPB class A)")
+          "CommDyn above this may be dynamic, where a change of the pattern lasts (default: 2; "
+          "with this value short runs of NPB class A get the published classes)")
       ->check(finite(0, 1e300))
       ->group(kGroup);
-  command
-      .add_option("--load", thresholds.load_rate,
-                  "without memory volumes: Lcomm per rank and second below this many bytes is "
-                  "non-mapping (default: 1e6: a thousandth of a core's share of memory bandwidth)")
-      ->check(finite(0, 1e300))
+  add_quantity(
+      command, "--load", thresholds.load_rate, Quantity::kBytesPerSecond, 0, 1e18,
+      "without memory volumes: Lcomm per rank below this is non-mapping (default: 1MB/s: a "
+      "thousandth of a core's share of memory bandwidth)")
       ->group(kGroup);
 }
 
@@ -249,15 +277,20 @@ void add_profile_analysis(CLI::App& profile, Job& job) {
   CLI::App* metrics = profile.add_subcommand("metrics", "the metrics of DeLocProf");
   auto of_metrics = add_common(*metrics);
   add_metric_options(*metrics, *of_metrics);
+  metrics->footer(examples({"ondeloc profile metrics app.prof -f json"}));
   metrics->callback([of_metrics, &job] { job = [=] { return run_metrics(*of_metrics); }; });
   CLI::App* clusters = profile.add_subcommand("clusters", "when messages came together");
   auto of_clusters = add_common(*clusters);
+  clusters->footer(examples({"ondeloc profile clusters app.prof --bins 400"}));
   clusters->callback([of_clusters, &job] { job = [=] { return run_clusters(*of_clusters); }; });
   CLI::App* kind = profile.add_subcommand(
       "classify", "whether static, dynamic or no mapping fits the application");
   auto of_kind = add_common(*kind);
   add_metric_options(*kind, *of_kind);
   add_thresholds(*kind, of_kind->thresholds);
+  add_machine_options(*kind, of_kind->machine);
+  kind->footer(examples({"ondeloc profile classify app.prof",
+                         "ondeloc profile classify app.prof -t 'numa:2 core:4 pu:1'"}));
   kind->callback([of_kind, &job] { job = [=] { return run_classify(*of_kind); }; });
 }
 

@@ -7,8 +7,12 @@
 #include <cstdio>
 
 #include "mapcore/apps/cmd_profile.h"
+#include "mapcore/apps/overview.h"
+#include "mapcore/apps/say.h"
 #include "mapcore/base/json_text.h"
 #include "mapcore/base/new_file.h"
+#include "mapcore/base/quantity.h"
+#include "mapcore/base/read_file.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/profile/export_csv.h"
 #include "mapcore/profile/import_csv.h"
@@ -22,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kProfileOutput = "the profile to write; - is standard output";
 
-// What was done, on standard error where the profile itself is on standard output.
+// Returns the sentence, or prints it on standard error if the profile is on standard output.
 std::string told(const std::string& output, const std::string& text) {
   if (output != "-") return text;
   fmt::print(stderr, "{}", text);
@@ -32,7 +36,7 @@ std::string told(const std::string& output, const std::string& text) {
 struct Sums {
   std::uint64_t messages = 0, bytes = 0, self = 0;
   std::uint64_t dropped = 0, dropped_bytes = 0;
-  std::uint64_t exact_messages = 0, exact_bytes = 0;
+  std::uint64_t exact_messages = 0, exact_bytes = 0, exact_off_node = 0;
   bool exact = false;
 };
 
@@ -56,8 +60,23 @@ Sums add_up(ProfileReader& profile) {
     sums.exact = true;
     sums.exact_messages += total.messages;
     sums.exact_bytes += total.bytes;
+    sums.exact_off_node += total.src == total.dst ? total.bytes : 0;
   }
   return sums;
+}
+
+void add_threads(const ProfileReader& profile, Json& out) {
+  const std::vector<ThreadLabel> threads = profile.threads();
+  if (threads.empty()) return;
+  out["threads"] = threads.size();
+  Json names = Json::array();
+  for (const ThreadLabel& thread : threads)
+    names.push_back(fmt::format("{} {}", thread.thread, thread.text()));
+  out["thread_names"] = names;
+}
+
+void add_cpus(std::span<const RankCpuSet> cpus, Json& out) {
+  if (const int share = recorded_share(cpus); share > 0) out["cpus_per_rank"] = share;
 }
 
 Json info_json(ProfileReader& profile, const std::string& file) {
@@ -82,8 +101,12 @@ Json info_json(ProfileReader& profile, const std::string& file) {
   if (sums.exact) {
     out["counted_messages"] = sums.exact_messages;
     out["counted_bytes"] = sums.exact_bytes;
+    out["off_node_bytes"] = sums.exact_off_node;
   }
+  add_cpus(profile.cpus(), out);
+  if (!profile.step_cpus().empty()) out["step_cpus"] = profile.step_cpus().to_list();
   out["memory_ranks"] = profile.memory().size();
+  add_threads(profile, out);
   if (!profile.notes().empty()) out["notes"] = profile.notes();
   out["blocks"] = profile.blocks().size();
   out["file_bytes"] = profile.file_octets();
@@ -96,7 +119,7 @@ Json info_json(ProfileReader& profile, const std::string& file) {
   return out;
 }
 
-// Sums of bytes are doubles inside; nobody wants to read "127270912.0".
+// Sums of bytes are doubles inside; JSON would write "127270912.0".
 Json whole(double bytes) {
   return bytes >= 0 && bytes < 9e18 ? Json(static_cast<std::uint64_t>(bytes)) : Json(bytes);
 }
@@ -116,7 +139,18 @@ Json info_json(const ReportInput& report, const std::string& file) {
               {"off_node_bytes", whole(off_node)},
               {"intervals", report.intervals},
               {"remaps", report.remaps}};
+  add_cpus(report.cpus, out);
   if (!report.notes.empty()) out["notes"] = report.notes;
+  return out;
+}
+
+Json info_json(const PlainMatrices& matrices, const std::string& file) {
+  Json out = {{"file", file},
+              {"kind", matrices.series.empty() ? "matrix" : "series"},
+              {"ranks", matrices.sum.ranks},
+              {"bytes", whole(matrices.sum.total_bytes())},
+              {"pairs", matrices.sum.entries.size()}};
+  if (!matrices.series.empty()) out["intervals"] = matrices.series.size();
   return out;
 }
 
@@ -125,7 +159,7 @@ std::string value_text(const Json& value) {
   return value.is_number_float() ? fmt::format("{:.6f}", value.get<double>()) : value.dump();
 }
 
-// One line for each value, and for each element of an array.
+// Writes one line for each value, and for each element of an array.
 std::string to_lines(const Json& info) {
   std::string text;
   for (const auto& [key, value] : info.items()) {
@@ -141,7 +175,7 @@ std::string to_lines(const Json& info) {
 }
 
 Result<std::string> run_info(const std::string& file, const std::string& format) {
-  auto source = open_source(file);
+  auto source = open_traffic(file);
   if (!source) return std::move(source).error();
   const Json info = std::visit([&](auto& found) { return info_json(found, file); }, *source);
   return format == "json" ? json_text(info) : to_lines(info);
@@ -168,21 +202,22 @@ struct MergeOptions {
 Result<std::string> run_merge(const MergeOptions& options) {
   const auto merged = merge_profiles(options.inputs, options.output, show_progress("merging"));
   if (!merged) return merged.error();
-  for (const std::string& damage : merged->damage) fmt::print(stderr, "ondeloc: {}\n", damage);
+  for (const std::string& damage : merged->damage) say(damage);
   std::string text = fmt::format("{} messages of {} nodes in {}\n", merged->events,
                                  merged->nodes.size(), options.output);
   if (merged->clocks_unknown)
     text += "the clocks of the nodes are not aligned: a file knows no system clock\n";
   for (const NodeShift& node : merged->nodes) {
     if (!merged->clocks_unknown)
-      text += fmt::format("{}: times shifted by {:+.6f} s, by its system clock\n", node.node,
-                          static_cast<double>(node.shift_ns) * 1e-9);
+      text += fmt::format("{}: times shifted by {}{}, by the system clock of that node\n",
+                          node.node, node.shift_ns < 0 ? "-" : "+",
+                          seconds_text(std::abs(static_cast<double>(node.shift_ns)) * 1e-9));
   }
   return told(options.output, text);
 }
 
 struct ExportOptions {
-  ProfileOptions profile;
+  TrafficOptions profile;
   std::string format = "events", output;
   std::size_t intervals = 20;
 };
@@ -237,13 +272,15 @@ Result<std::string> export_stream(ProfileReader& profile, const ExportOptions& o
 Result<std::string> run_export(const ExportOptions& options) {
   if (Status good = check_output(options.profile.file, options.output); !good)
     return std::move(good).error();
-  auto source = open_source(options.profile.file);
+  auto source = open_traffic(options.profile.file);
   if (!source) return std::move(source).error();
   if (options.format == "events" || options.format == "intervals") {
     auto* profile = std::get_if<ProfileReader>(&*source);
     if (profile == nullptr)
       return Error(
-          fmt::format("'{}' is a report: it holds no single messages", options.profile.file));
+          fmt::format("--format: '{}' holds no single messages; use matrix, messages, "
+                      "normalised or matrix-csv",
+                      name_of_input(options.profile.file)));
     return export_stream(*profile, options);
   }
   auto matrix = source_matrix(*source, options.profile);
@@ -258,8 +295,8 @@ Result<std::string> run_export(const ExportOptions& options) {
 void add_export(CLI::App& profile, Job& job) {
   CLI::App* command = profile.add_subcommand("export", "messages, intervals or matrix as text");
   auto options = std::make_shared<ExportOptions>();
-  add_profile_file(*command, options->profile, true);
-  add_profile_window(*command, options->profile);
+  add_traffic(*command, options->profile, "")->required();
+  add_window(*command, options->profile);
   command
       ->add_option("-f,--format", options->format,
                    "events, intervals, matrix (.mat, bytes), messages (.mat), normalised (.mat, "
@@ -272,6 +309,7 @@ void add_export(CLI::App& profile, Job& job) {
       ->add_option("-o,--output", options->output,
                    "write to this file (default: -, standard output)")
       ->check(not_empty());
+  command->footer(examples({"ondeloc profile export app.prof -f matrix -o bytes.mat"}));
   command->callback([options, &job] { job = [options] { return run_export(*options); }; });
 }
 
@@ -287,6 +325,7 @@ void add_import(CLI::App& profile, Job& job) {
       ->add_option("-n,--ranks", options->ranks,
                    "ranks of the program (default: one more than the largest rank seen)")
       ->check(CLI::Range(1, 1 << 24));
+  command->footer(examples({"ondeloc profile import events.csv -o app.prof"}));
   command->callback([options, &job] { job = [options] { return run_import(*options); }; });
 }
 
@@ -297,16 +336,18 @@ void add_merge(CLI::App& profile, Job& job) {
   command->add_option("-o,--output", options->output, kProfileOutput)
       ->check(not_empty())
       ->required();
+  command->footer(examples({"ondeloc profile merge app.prof.n1 app.prof.n2 -o app.prof"}));
   command->callback([options, &job] { job = [options] { return run_merge(*options); }; });
 }
 
 void add_info(CLI::App& profile, Job& job) {
   CLI::App* command = profile.add_subcommand("info", "what is in the file");
-  auto options = std::make_shared<ProfileOptions>();
+  auto options = std::make_shared<TrafficOptions>();
   auto format = std::make_shared<std::string>("text");
-  add_profile_file(*command, *options, true);
+  add_traffic(*command, *options, "")->required();
   command->add_option("-f,--format", *format, "text or json (default: text)")
       ->check(CLI::IsMember({"text", "json"}));
+  command->footer(examples({"ondeloc profile info app.prof"}));
   command->callback(
       [options, format, &job] { job = [=] { return run_info(options->file, *format); }; });
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ondeloc profile heatmap, timeline.
+// ondeloc heatmap, which is ondeloc profile heatmap too, and ondeloc profile timeline.
 #include <fmt/format.h>
 
 #include "mapcore/apps/cmd_profile.h"
+#include "mapcore/apps/overview.h"
+#include "mapcore/base/read_file.h"
+#include "mapcore/base/text.h"
+#include "mapcore/input/placement_source.h"
+#include "mapcore/input/report_run.h"
 #include "mapcore/picture/heat_map.h"
 #include "mapcore/picture/timeline.h"
 
@@ -10,7 +15,7 @@ namespace ondeloc::cli {
 namespace {
 
 struct PictureOptions {
-  ProfileOptions profile;
+  TrafficOptions profile;
   MachineOptions machine;
   ClusterOptions clusters;
   std::string output;
@@ -19,33 +24,73 @@ struct PictureOptions {
   std::string scale = "log";
 };
 
-std::string title_of(const PictureOptions& options) {
-  const std::string& file = options.profile.file;
+// Empty if the file does not tell a job.
+std::string run_text(std::uint64_t job, std::uint64_t step, const std::string& node) {
+  return job == 0 ? "" : step_name(job, step, node);
+}
+
+std::string job_of(const ProfileReader& profile) {
+  const auto& header = profile.header();
+  return run_text(header.job, header.step, header.nodes > 1 ? "" : header.node);
+}
+
+std::string job_of(const TrafficSource& source) {
+  if (const auto* profile = std::get_if<ProfileReader>(&source)) return job_of(*profile);
+  const auto* report = std::get_if<ReportInput>(&source);
+  return report == nullptr ? "" : run_text(report->job, report->step, report->node);
+}
+
+std::string title_of(const PictureOptions& options, const std::string& run) {
+  const std::string file = options.profile.file == "-" ? name_of_input("-") : options.profile.file;
   const std::string name = file.substr(file.rfind('/') + 1);
-  std::string title = options.title.empty() ? name : options.title;
-  if (!options.profile.window.empty()) title += ", seconds " + options.profile.window;
+  std::string title = options.title;
+  if (title.empty()) title = run.empty() ? name : name + ", " + run;
+  if (!options.profile.window.empty()) title += ", " + options.profile.window;
   return title;
 }
 
-// The ranks that a mapping of this recording must name: a node's part has a mapping of its own.
-std::vector<int> ranks_of_part(const ProfileSource& source, const std::string& file) {
+// The ranks that a mapping of this file must name: those of the recorded node.
+std::vector<int> ranks_of_part(const TrafficSource& source, const std::string& file) {
   const auto part = part_of(source, file);
   return part ? part->ranks : std::vector<int>();
 }
 
-// NUMA node (kernel's number) of every rank of a mapping file.
-Result<std::vector<int>> nodes_of(const PictureOptions& options, const PlacedRanks& ranks) {
-  const auto place = load_place(options.machine);
-  if (!place) return place.error();
-  const auto placement = read_placement(options.mapping, place->whole, place->usable, ranks);
+struct RankPlaces {
+  std::vector<int> node;   // kernel's number of the NUMA node
+  std::vector<int> cache;  // last-level cache
+};
+
+// The places of every rank of a mapping file.
+Result<RankPlaces> places_of(const PictureOptions& options, const PlacedRanks& ranks) {
+  const auto choice = load_machine_choice(options.machine);
+  if (!choice) return choice.error();
+  const auto placement = read_placement(options.mapping, choice->whole, choice->usable, ranks);
   if (!placement) return placement.error();
-  std::vector<int> nodes;
+  RankPlaces places;
   for (const CpuSet& pus : *placement) {
-    const auto node = static_cast<std::size_t>(make_slot(place->machine, pus).node.value);
-    nodes.push_back(pus.empty() ? kOtherNodes : place->machine.nodes[node].os);
+    const Slot slot = pus.empty() ? Slot{} : make_slot(choice->machine, pus);
+    places.node.push_back(pus.empty() ? kOtherNodes : choice->machine.nodes[slot.node].os);
+    places.cache.push_back(slot.seat.llc.value);
   }
-  nodes.resize(static_cast<std::size_t>(ranks.count), kOtherNodes);
-  return nodes;
+  places.node.resize(static_cast<std::size_t>(ranks.count), kOtherNodes);
+  places.cache.resize(static_cast<std::size_t>(ranks.count), -1);
+  return places;
+}
+
+// Bytes that each rank sent to other nodes; empty for a part of the run, whose sums are not known.
+std::vector<double> off_node_of(const TrafficSource& source, const std::string& window, int ranks) {
+  if (!window.empty()) return {};
+  std::vector<double> bytes(static_cast<std::size_t>(ranks));
+  const auto put = [&](std::size_t rank, double sum) {
+    if (rank < bytes.size()) bytes[rank] = sum;
+  };
+  if (const auto* report = std::get_if<ReportInput>(&source)) {
+    for (const auto& [rank, sum] : report->off_node) put(static_cast<std::size_t>(rank), sum);
+  } else if (const auto* profile = std::get_if<ProfileReader>(&source)) {
+    for (const PairTotal& total : profile->totals())
+      if (total.src == total.dst) put(total.src, static_cast<double>(total.bytes));
+  }
+  return bytes;
 }
 
 Result<std::string> run_heat_map(const PictureOptions& options) {
@@ -53,16 +98,18 @@ Result<std::string> run_heat_map(const PictureOptions& options) {
           check_files({options.profile.file, options.mapping}, options.machine, options.output);
       !good)
     return std::move(good).error();
-  auto source = open_source(options.profile.file);
+  auto source = open_traffic(options.profile.file);
   if (!source) return std::move(source).error();
   const auto matrix = source_matrix(*source, options.profile);
   if (!matrix) return matrix.error();
-  HeatMapStyle style{title_of(options), options.scale == "log", {}};
+  HeatMapStyle style{title_of(options, job_of(*source)), options.scale == "log", {}, {}, {}};
+  style.off_node = off_node_of(*source, options.profile.window, matrix->ranks);
   if (!options.mapping.empty()) {
-    auto nodes =
-        nodes_of(options, {matrix->ranks, false, ranks_of_part(*source, options.profile.file)});
-    if (!nodes) return std::move(nodes).error();
-    style.node_of_rank = *std::move(nodes);
+    auto places =
+        places_of(options, {matrix->ranks, false, ranks_of_part(*source, options.profile.file)});
+    if (!places) return std::move(places).error();
+    style.node_of_rank = std::move(places->node);
+    style.cache_of_rank = std::move(places->cache);
   }
   if (Status drawn = draw_heat_map(*matrix, style, options.output); !drawn)
     return std::move(drawn).error();
@@ -81,41 +128,57 @@ Result<std::string> run_timeline(PictureOptions& options) {
   say_losses(*profile);
   if (!clusters) return clusters.error();
   say_fewer(options.clusters, *clusters);
-  if (Status drawn = draw_timeline(*clusters, title_of(options), options.output); !drawn)
+  if (Status drawn = draw_timeline(*clusters, title_of(options, job_of(*profile)), options.output);
+      !drawn)
     return std::move(drawn).error();
   return std::string();
 }
 
-std::shared_ptr<PictureOptions> add_common(CLI::App& command, bool reports) {
-  auto options = std::make_shared<PictureOptions>();
-  add_profile_file(command, options->profile, reports);
-  add_profile_window(command, options->profile);
+void add_picture(CLI::App& command, PictureOptions& options) {
+  add_window(command, options.profile);
   command
-      .add_option("-o,--output", options->output,
+      .add_option("-o,--output", options.output,
                   "the picture, .svg or .png; - is standard output, as SVG")
       ->required();
-  command.add_option("--title", options->title, "(default: the file's name)");
-  return options;
+  command.add_option("--title", options.title, "(default: the file's name, job, step and node)");
+}
+
+void add_timeline(CLI::App& parent, Job& job) {
+  CLI::App* command =
+      parent.add_subcommand("timeline", "messages over time, coloured by cluster, as a picture");
+  auto options = std::make_shared<PictureOptions>();
+  add_profile_file(*command, options->profile);
+  add_picture(*command, *options);
+  add_cluster_options(*command, options->clusters);
+  command->footer(examples({"ondeloc profile timeline app.prof -o time.svg"}));
+  command->callback([options, &job] { job = [options] { return run_timeline(*options); }; });
 }
 
 }  // namespace
 
-void add_profile_pictures(CLI::App& profile, Job& job) {
-  CLI::App* heat = profile.add_subcommand("heatmap", "who sends how much to whom, as a picture");
-  auto of_heat = add_common(*heat, true);
-  heat->add_option("-m,--mapping", of_heat->mapping,
-                   "sort the ranks by the NUMA nodes of this mapping (JSON or rankfile) and draw "
-                   "the nodes' boundaries")
+void add_heatmap_command(CLI::App& parent, Job& job) {
+  CLI::App* command = parent.add_subcommand("heatmap", "draw who sends how much to whom");
+  auto options = std::make_shared<PictureOptions>();
+  add_traffic(*command, options->profile, "")->required();
+  add_picture(*command, *options);
+  command
+      ->add_option("-m,--mapping", options->mapping,
+                   "sort the ranks by the NUMA nodes and caches of this mapping (JSON, rankfile or "
+                   "report) and draw the boundaries")
       ->check(not_empty());
-  heat->add_option("--scale", of_heat->scale, "log or linear (default: log)")
+  command->add_option("--scale", options->scale, "log or linear (default: log)")
       ->check(CLI::IsMember({"log", "linear"}));
-  add_machine_options(*heat, of_heat->machine);
-  heat->callback([of_heat, &job] { job = [=] { return run_heat_map(*of_heat); }; });
-  CLI::App* time =
-      profile.add_subcommand("timeline", "messages over time, coloured by cluster, as a picture");
-  auto of_time = add_common(*time, false);
-  add_cluster_options(*time, of_time->clusters);
-  time->callback([of_time, &job] { job = [=] { return run_timeline(*of_time); }; });
+  add_machine_options(*command, options->machine);
+  command->footer(examples({"ondeloc heatmap app.prof -o heat.svg",
+                            "ondeloc heatmap report.json --mapping report.json -o heat.png"}));
+  command->callback([options, &job] { job = [options] { return run_heat_map(*options); }; });
+}
+
+void add_heatmap(CLI::App& app, Job& job) { add_heatmap_command(app, job); }
+
+void add_profile_pictures(CLI::App& profile, Job& job) {
+  add_heatmap_command(profile, job);
+  add_timeline(profile, job);
 }
 
 }  // namespace ondeloc::cli

@@ -3,9 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 
 #include "mapcore/apps/cli.h"
+#include "mapcore/apps/overview.h"
 #include "mapcore/base/json_text.h"
+#include "mapcore/base/quantity.h"
+#include "mapcore/base/text.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -17,11 +21,11 @@ struct TopologyOptions {
 
 // A square with the nodes' numbers at its side and above; as many columns at a time as 80
 // characters hold.
-std::string square_text(const Place& place, const char* title, const std::vector<double>& values,
-                        double unit) {
-  const std::size_t n = place.machine.nodes.size();
+std::string square_text(const MachineChoice& choice, const char* title,
+                        const std::vector<double>& values, double unit) {
+  const std::size_t n = choice.machine.nodes.size();
   std::vector<std::string> names, cells;
-  for (const NumaNode& node : place.machine.nodes) names.push_back(numa_name(node.os));
+  for (const NumaNode& node : choice.machine.nodes) names.push_back(numa_name(node.os));
   for (const double value : values) cells.push_back(fmt::format("{:.4g}", value / unit));
   std::size_t width = 0;
   for (const auto* texts : {&names, &cells}) {
@@ -43,56 +47,164 @@ std::string square_text(const Place& place, const char* title, const std::vector
   return text;
 }
 
-std::string to_text(const Place& place) {
-  std::string text =
-      fmt::format("source: {}\n{} CPUs of {}, {} NUMA node{}\n\n", place.whole.source,
-                  place.usable.count(), place.whole.pus.size(), place.machine.nodes.size(),
-                  place.machine.nodes.size() == 1 ? "" : "s");
-  text += fmt::format("{:>9}  {:>12}  {:>5}  {}\n", "NUMA node", "bandwidth", "CPUs", "which");
-  for (std::size_t k = 0; k < place.machine.nodes.size(); ++k) {
-    const NumaNode& node = place.machine.nodes[k];
-    text += fmt::format("{:>9}  {:>10}/s  {:>5}  {}\n", numa_name(node.os),
-                        bytes_text(place.model.bandwidth[k]), node.pus.count(), node.pus.to_list());
-  }
-  std::vector<double> distance;
-  for (const double penalty : place.model.penalty) distance.push_back(10 * (penalty + 1));
-  text += square_text(place, "distance (10 = local)", distance, 1);
-  text += square_text(place, "bandwidth between NUMA nodes (GB/s)", place.model.link, 1e9);
-  return text + fmt::format("\nbandwidth from: {}\nlink bandwidth from: {}\ndistance from: {}\n",
-                            place.model.bandwidth_source, place.model.link_source,
-                            place.model.distance_source);
+std::string memory_text(std::uint64_t bytes) {
+  return bytes == 0 ? "" : ", " + capacity_text(static_cast<double>(bytes));
 }
 
-std::string to_json_text(const Place& place) {
-  nlohmann::ordered_json json = {
-      {"source", place.whole.source},           {"cpus", place.usable.to_list()},
-      {"nodes", nlohmann::json::array()},       {"link_bandwidth", place.model.link},
-      {"penalty", place.model.penalty},         {"bandwidth_source", place.model.bandwidth_source},
-      {"link_source", place.model.link_source}, {"distance_source", place.model.distance_source}};
-  for (std::size_t k = 0; k < place.machine.nodes.size(); ++k) {
-    json["nodes"].push_back({{"os", place.machine.nodes[k].os},
-                             {"pus", place.machine.nodes[k].pus.to_list()},
-                             {"bandwidth", place.model.bandwidth[k]}});
+// The caches of this level inside the PUs: how many and how large, if they are alike.
+std::string caches_inside(const Machine& machine, Level level, const char* name,
+                          const CpuSet& pus) {
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  for (const Cache& cache : machine.caches) {
+    if (cache.level != level || !cache.pus.is_subset_of(pus)) continue;
+    ++count;
+    bytes = cache.bytes;
+  }
+  return count == 0 ? "" : fmt::format(", {} {}{}", count, name, memory_text(bytes).substr(1));
+}
+
+std::string llc_line(const Machine& machine, const Llc& llc) {
+  std::set<int> cores;
+  for (const Pu& pu : machine.pus)
+    if (llc.pus.test(pu.os) && pu.at(Level::kCore) >= 0) cores.insert(pu.at(Level::kCore));
+  const char* name = llc.level == Level::kL3 ? "L3" : llc.level == Level::kL2 ? "L2" : "no cache";
+  std::string text = fmt::format("    {}{}: ", name, memory_text(llc.bytes));
+  if (!cores.empty()) text += counted(cores.size(), "core") + ", ";
+  text += "CPUs " + llc.pus.to_list();
+  if (llc.level == Level::kL3) text += caches_inside(machine, Level::kL2, "L2 of", llc.pus);
+  return text + "\n";
+}
+
+// Packages, NUMA nodes and last-level caches as an indented tree, then what has no place in it.
+std::string tree_text(const Machine& machine) {
+  std::string text;
+  std::set<int> packages;
+  for (const NumaNode& node : machine.nodes) packages.insert(node.package);
+  for (const int package : packages) {
+    text += fmt::format("package {}\n", package);
+    for (std::size_t k = 0; k < machine.nodes.size(); ++k) {
+      const NumaNode& node = machine.nodes[k];
+      if (node.package != package) continue;
+      text += fmt::format("  NUMA node {}{}{}: {}, CPUs {}\n", numa_name(node.os),
+                          node.kind.empty() ? "" : " (" + node.kind + ")", memory_text(node.memory),
+                          counted(node.pus.count(), "CPU"), node.pus.to_list());
+      for (const Llc& llc : machine.llcs)
+        if (llc.node.value == static_cast<int>(k)) text += llc_line(machine, llc);
+    }
+  }
+  for (const OtherMemory& memory : machine.other_memories)
+    text +=
+        fmt::format("memory only: node {}{}{}, near CPUs {}\n", memory.os,
+                    memory.kind.empty() ? "" : " (" + memory.kind + ")", memory_text(memory.memory),
+                    memory.near.empty() ? "none" : memory.near.to_list());
+  for (const CoreKind& kind : machine.core_kinds)
+    text += fmt::format("kind of core{}: CPUs {}\n", kind.name.empty() ? "" : " " + kind.name,
+                        kind.pus.to_list());
+  for (const Device& device : machine.devices) text += device_text(device) + "\n";
+  if (!machine.offline.empty()) text += "offline: CPUs " + machine.offline.to_list() + "\n";
+  return text;
+}
+
+// The latency of a message by the smallest domain that two ranks share.
+std::string latency_text(const CostModel& model) {
+  std::string text = "\nlatency of a message inside one\n";
+  for (int d = 0; d < kDomainCount; ++d)
+    text += fmt::format("  {:<10} {:>8}\n", domain_name(static_cast<Domain>(d)),
+                        seconds_text(model.latency[d]));
+  if (!model.port.empty())
+    text += fmt::format("bandwidth of a cache to the rest of the chip: {}/s\n",
+                        bytes_text(model.port.front()));
+  return text;
+}
+
+std::string to_text(const MachineChoice& choice) {
+  std::string text =
+      fmt::format("source: {}\n{} CPUs of {}, {}\n", choice.whole.source, choice.usable.count(),
+                  choice.whole.pus.size(), counted(choice.machine.nodes.size(), "NUMA node"));
+  if (!choice.machine.model.empty()) text += fmt::format("CPU: {}\n", choice.machine.model);
+  text += "\n" + tree_text(choice.machine) + "\n";
+  text += fmt::format("{:>9}  {:>12}  {:>5}  {}\n", "NUMA node", "bandwidth", "CPUs", "which");
+  for (std::size_t k = 0; k < choice.machine.nodes.size(); ++k) {
+    const NumaNode& node = choice.machine.nodes[k];
+    text +=
+        fmt::format("{:>9}  {:>10}/s  {:>5}  {}\n", numa_name(node.os),
+                    bytes_text(choice.model.bandwidth[k]), node.pus.count(), node.pus.to_list());
+  }
+  std::vector<double> distance;
+  for (const double penalty : choice.model.penalty) distance.push_back(10 * (penalty + 1));
+  text += square_text(choice, "distance (10 = local)", distance, 1);
+  text += square_text(choice, "bandwidth between NUMA nodes (GB/s)", choice.model.link, 1e9);
+  text += latency_text(choice.model);
+  text += fmt::format("\nbandwidth from: {}\nlink bandwidth from: {}\ndistance from: {}\n",
+                      choice.model.bandwidth_source, choice.model.link_source,
+                      choice.model.distance_source);
+  text += fmt::format("latency from: {}\n", choice.model.latency_source);
+  if (!choice.model.port.empty())
+    text += fmt::format("cache bandwidth from: {}\n", choice.model.port_source);
+  return text;
+}
+
+nlohmann::ordered_json devices_json(const Machine& machine) {
+  nlohmann::ordered_json devices = nlohmann::json::array();
+  for (const Device& device : machine.devices) {
+    nlohmann::ordered_json entry = {{"name", device.name},
+                                    {"kind", name_of(device.kind)},
+                                    {"pci", device.pci},
+                                    {"node", device.node},
+                                    {"near", device.near.to_list()}};
+    if (!is_gpu(device.kind)) {
+      entry["state"] = name_of(device.state);
+      entry["gigabits"] = device.gigabits;
+    }
+    devices.push_back(std::move(entry));
+  }
+  return devices;
+}
+
+std::string to_json_text(const MachineChoice& choice) {
+  nlohmann::ordered_json json = {{"source", choice.whole.source},
+                                 {"cpus", choice.usable.to_list()},
+                                 {"nodes", nlohmann::json::array()},
+                                 {"link_bandwidth", choice.model.link},
+                                 {"penalty", choice.model.penalty},
+                                 {"bandwidth_source", choice.model.bandwidth_source},
+                                 {"link_source", choice.model.link_source},
+                                 {"distance_source", choice.model.distance_source}};
+  json["latency_source"] = choice.model.latency_source;
+  json["model"] = choice.machine.model;
+  for (int d = 0; d < kDomainCount; ++d)
+    json["latency"][domain_key(static_cast<Domain>(d))] = choice.model.latency[d];
+  json["caches"] = nlohmann::json::array();
+  for (const Llc& llc : choice.machine.llcs)
+    json["caches"].push_back({{"node", choice.machine.nodes[llc.node].os},
+                              {"pus", llc.pus.to_list()},
+                              {"bytes", llc.bytes}});
+  json["devices"] = devices_json(choice.machine);
+  for (std::size_t k = 0; k < choice.machine.nodes.size(); ++k) {
+    json["nodes"].push_back({{"os", choice.machine.nodes[k].os},
+                             {"pus", choice.machine.nodes[k].pus.to_list()},
+                             {"bandwidth", choice.model.bandwidth[k]}});
   }
   return json_text(json);
 }
 
 Result<std::string> run_topology(const TopologyOptions& options) {
-  const auto place = load_place(options.machine);
-  if (!place) return place.error();
-  return options.format == "json" ? to_json_text(*place) : to_text(*place);
+  const auto choice = load_machine_choice(options.machine);
+  if (!choice) return choice.error();
+  return options.format == "json" ? to_json_text(*choice) : to_text(*choice);
 }
 
 }  // namespace
 
 void add_topology(CLI::App& app, Job& job) {
-  CLI::App* command = app.add_subcommand(
-      "topology", "show the machine as ondeloc sees it, and where each number comes from");
+  CLI::App* command =
+      app.add_subcommand("topology", "show the machine, and where each number comes from");
   auto options = std::make_shared<TopologyOptions>();
   add_machine_options(*command, options->machine);
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));
-  command->footer("Example:\n  ondeloc topology --topology node.xml --cpuset 0-15");
+  command->footer(examples({"ondeloc topology --topology node.xml --cpuset 0-3"}));
   command->callback([options, &job] { job = [options] { return run_topology(*options); }; });
 }
 

@@ -1,168 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
-// ondeloc-mapper: one process per node and step, started by the plugin, as the user. Its command
-// line is described in mapcore/mapper/command_line.h.
+// ondeloc-mapper: the plugin starts one process per node and step, as the user, and one per task
+// for static:FILE. mapcore/options/mapper_arguments.h describes both calls.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <map>
 #include <string>
 
-#include "mapcore/base/text.h"
-#include "mapcore/base/unique_fd.h"
+#include "mapcore/apps/mapper_setup.h"
 #include "mapcore/mapper/bind_static.h"
-#include "mapcore/mapper/recorder.h"
 #include "mapcore/mapper/run.h"
+#include "mapcore/options/mapper_arguments.h"
+#include "mapcore/options/mapper_messages.h"
+#include "mapcore/recorder/recorder.h"
 
 namespace ondeloc {
 namespace {
 
-constexpr int kUserError = 1;
-constexpr int kInternalError = 2;
+int status_of(MapperExit exit) { return static_cast<int>(exit); }
 
-class Arguments {
- public:
-  // Keys with their last value; --relative and --version have none. Errors name the key.
-  static Result<Arguments> parse(int argc, char** argv) {
-    Arguments arguments;
-    for (int i = 1; i < argc; ++i) {
-      const std::string key = argv[i];
-      if (!key.starts_with("--")) return Error(fmt::format("'{}' is not an option", shorten(key)));
-      const bool is_flag = key == "--relative" || key == "--version";
-      if (!is_flag && i + 1 >= argc)
-        return Error(fmt::format("option {} needs a value", shorten(key)));
-      arguments.values_[key.substr(2)].push_back(is_flag ? "" : argv[++i]);
-    }
-    return arguments;
-  }
-
-  bool has(const char* key) const { return values_.contains(key); }
-  std::string text(const char* key) const {
-    return has(key) ? values_.at(key).back() : std::string();
-  }
-  int number(const char* key, int missing) const {
-    const auto value = parse_unsigned(text(key), INT32_MAX);
-    return value ? static_cast<int>(*value) : missing;
-  }
-  bool has_switch(std::string_view name) const {
-    if (!has("test-switch")) return false;
-    const auto& switches = values_.at("test-switch");
-    return std::find(switches.begin(), switches.end(), name) != switches.end();
-  }
-
- private:
-  std::map<std::string, std::vector<std::string>> values_;
-};
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
+int fail(const std::string& sentence) {
+  fmt::print(stderr, "ondeloc-mapper: {}\n", sentence);
+  return status_of(MapperExit::kInternalError);
 }
 
-int run_static(const Arguments& arguments) {
-  StaticRequest request;
-  request.file = arguments.text("bind");
-  request.rank = WorldRank(arguments.number("rank", -1));
-  request.ranks = arguments.number("ranks", 0);
-  request.pid = arguments.number("pid", 0);
-  request.node = arguments.text("node");
-  request.node_index = arguments.number("node-index", 0);
-  request.relative = arguments.has("relative");
-  request.topology = arguments.text("topology");
-  request.cpu_bind_type = environment("SLURM_CPU_BIND_TYPE");
-  request.cpu_bind_list = environment("SLURM_CPU_BIND_LIST");
-  if (request.rank.value < 0 || request.ranks <= 0 || request.pid <= 0) {
-    fmt::print(stderr, "ondeloc-mapper: --bind needs --rank, --ranks and --pid\n");
-    return kInternalError;
-  }
-  const StaticOutcome outcome = bind_static(request);
-  if (outcome.fault == Fault::kNone) return 0;
-  fmt::print(stderr, "{}\n", outcome.sentence);
-  return outcome.fault == Fault::kUser ? kUserError : kInternalError;
+int run_bind(const ProgramWords& words) {
+  const auto call = BindArguments::parse(words);
+  if (!call) return fail(call.error().message());
+  forbid_unneeded_calls();
+  const StaticOutcome outcome = bind_static(*call);
+  if (!outcome.sentence.empty()) fmt::print(stderr, "{}\n", outcome.sentence);
+  if (outcome.fault == Fault::kNone) return status_of(MapperExit::kDone);
+  return status_of(outcome.fault == Fault::kUser ? MapperExit::kUserError
+                                                 : MapperExit::kInternalError);
 }
 
-// The step's signals are for the ranks: the mapper ends when they have ended. SIGXFSZ: a limit
-// of file sizes is an error like a full disk then.
-void ignore_job_signals() {
-  for (const int signal :
-       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGTSTP, SIGXFSZ}) {
-    std::signal(signal, SIG_IGN);
-  }
-}
-
-// An empty line, which says that the mapper ended by itself, and whole lines, at most what the
-// reader's buffer takes. A reader that is gone is nobody to tell.
-void say(int fd, const std::vector<std::string>& lines) {
-  constexpr std::size_t kMost = 2048;
-  std::string text = "\n";
-  for (const std::string& line : lines) {
-    if (text.size() + line.size() < kMost) text += line + "\n";
-  }
+// One write(2), so that the reader finds all of it or nothing. If the reader is gone, there is
+// nobody to tell.
+void send_messages(int fd, const std::vector<std::string>& lines) {
+  const std::string text = encode_messages(lines);
   if (fd >= 0 && write(fd, text.data(), text.size()) < 0) return;
 }
 
-// Slurm hands on the user's limit; a pidfd per rank, and with profile some descriptors per thread,
-// need more than the usual one on large nodes.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
+MapperConfig config_of(const MapperArguments& call, Options options) {
+  MapperConfig config;
+  config.options = std::move(options);
+  config.segment_fd = call.segment_fd;
+  config.channel_fd = call.channel_fd;
+  config.node = call.node;
+  config.topology = call.topology;
+  config.machine_file = config.options.machine.empty() ? call.machine : config.options.machine;
+  config.min_interval_ms = call.min_interval_ms;
+  config.no_events = call.no_events;
+  config.read_rows = std::find(call.test_switches.begin(), call.test_switches.end(),
+                               kSwitchNoRows) == call.test_switches.end();
+  return config;
 }
 
-// Where a limit of memory or the machine's is reached, the kernel ends this before any rank, whose
-// end would be that of the job.
-void end_first_where_memory_is_out() {
-  const UniqueFd file(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
-  if (file.valid() && write(file.get(), "1000", 4) < 0) return;
+std::vector<std::string> watch_step(const MapperArguments& call) {
+  auto options = parse_options(call.options);
+  if (!options) return {options.error().message()};
+  const MapperConfig config = config_of(call, *std::move(options));
+  return config.options.mode == Mode::kProfile ? run_recorder(config) : run_mapper(config);
 }
 
-int run_online(const Arguments& arguments) {
+int run_check(const MapperArguments& call) {
+  forbid_unneeded_calls();
+  auto options = parse_options(call.options);
+  if (!options) return fail(options.error().message());
+  const Status good = check_recording(config_of(call, *std::move(options)));
+  if (good) return status_of(MapperExit::kDone);
+  fmt::print(stderr, "{}\n", good.error().message());
+  return status_of(MapperExit::kUserError);
+}
+
+int run_watch(const ProgramWords& words) {
+  const auto call = MapperArguments::parse(words);
+  if (!call) return fail(call.error().message());
+  if (call->check_only) return run_check(*call);
+  keep_freed_memory();
   ignore_job_signals();
   raise_descriptor_limit();
-  end_first_where_memory_is_out();
+  if (call->oom == OomPolicy::kFirst) become_first_oom_victim();
+  if (call->kill_switch_fd >= 0) end_with_step(call->kill_switch_fd);
+  forbid_unneeded_calls();
   prctl(PR_SET_NAME, "ondeloc-mapper");
-  const int say_fd = arguments.number("say", -1);
-  auto options = parse_options(arguments.text("options"));
-  if (!options) {
-    say(say_fd, {options.error().message()});
-    return 0;
-  }
-  MapperConfig config;
-  config.options = *std::move(options);
-  config.segment_fd = arguments.number("segment", -1);
-  config.channel_fd = arguments.number("channel", -1);
-  if (config.channel_fd >= 0) fcntl(config.channel_fd, F_SETFL, O_NONBLOCK);
-  config.node = arguments.text("node");
-  config.topology = arguments.text("topology");
-  config.min_interval_ms = static_cast<std::uint32_t>(arguments.number("min-interval", 100));
-  config.no_events = arguments.text("no-events");
-  config.read_rows = !arguments.has_switch("no-rows");
-  say(say_fd, config.options.mode == Mode::kProfile ? run_recorder(config) : run_mapper(config));
-  return 0;
+  if (call->channel_fd >= 0) fcntl(call->channel_fd, F_SETFL, O_NONBLOCK);
+  send_messages(call->messages_fd, watch_step(*call));
+  return status_of(MapperExit::kDone);
 }
 
 int run(int argc, char** argv) {
-  const auto arguments = Arguments::parse(argc, argv);
-  if (!arguments) {
-    fmt::print(stderr, "ondeloc-mapper: {}\n", arguments.error().message());
-    return kInternalError;
-  }
-  if (arguments->has("bind")) return run_static(*arguments);
-  if (arguments->has("segment")) return run_online(*arguments);
-  if (arguments->has("version")) {
+  const ProgramWords words = program_words(argc, argv, environ);
+  const std::string form = words.arguments.empty() ? "" : words.arguments.front();
+  if (form == BindArguments::kForm) return run_bind(words);
+  if (form == MapperArguments::kForm) return run_watch(words);
+  if (form == "--version") {
     fmt::print("ondeloc-mapper {}\n", ONDELOC_VERSION);
-    return 0;
+    return status_of(MapperExit::kDone);
   }
-  fmt::print(stderr, "ondeloc-mapper is started by the ondeloc plugin of Slurm; see ondeloc(7)\n");
-  return kInternalError;
+  return fail("the ondeloc plugin of Slurm starts this program; see ondeloc(7)");
 }
 
 }  // namespace
@@ -173,6 +114,6 @@ int main(int argc, char** argv) {
     return ondeloc::run(argc, argv);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "ondeloc-mapper: %s\n", failure.what());
-    return ondeloc::kInternalError;
+    return static_cast<int>(ondeloc::MapperExit::kInternalError);
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/apps/narrow_help.h"
 
+#include <fmt/format.h>
+
 #include "mapcore/base/narrow_text.h"
 
 namespace ondeloc::cli {
@@ -8,7 +10,7 @@ namespace {
 
 constexpr std::size_t kWide = 10000;  // columns
 
-// "INT:INT in [1 - 9]": CLI11 names the type, and then the check that names it again.
+// Removes the second name of the type from "INT:INT in [1 - 9]": the check of CLI11 repeats it.
 std::string without_echo(std::string text) {
   for (const std::string_view type : {"UINT:INT in", "INT:INT in", "FLOAT:FLOAT in"}) {
     const std::size_t echo = type.find(':') + 1;
@@ -30,6 +32,14 @@ void keep_lines_whole(Formatter& formatter) {
 
 class NarrowHelp : public CLI::Formatter {
  public:
+  // CLI11 lists an option that is also a positional argument twice, each time with its text.
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    if (is_positional || !option->get_positional())
+      return CLI::Formatter::make_option(option, is_positional);
+    return fmt::format("  {:<{}}the same as {}\n", make_option_name(option, false),
+                       get_column_width() - 2, option->get_name(true));
+  }
+
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     return narrow_text(without_echo(CLI::Formatter::make_help(app, std::move(name), mode)));

@@ -1,75 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of ondeloc: composition and exit codes; the subcommands stand in cmd_*.cc.
+// The command `ondeloc`: puts the commands of cmd_*.cc together, and its exit codes.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <iostream>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "mapcore/apps/cli.h"
 #include "mapcore/apps/narrow_help.h"
-#include "mapcore/base/text.h"
+#include "mapcore/apps/overview.h"
+#include "mapcore/apps/say.h"
+#include "mapcore/apps/usage.h"
 
 namespace {
-
-const CLI::App* subcommand(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* known : app.get_subcommands({})) {
-    if (known->get_name() == name) return known;
-  }
-  return nullptr;
-}
 
 int tell_lost_output() {
   std::perror("ondeloc: standard output");
   return 1;
 }
 
-std::string failure_message(const CLI::App*, const CLI::Error& error) {
-  return std::string("ondeloc: ") + error.what() + "\nRun with --help for more information.\n";
+int print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    return tell_lost_output();
+  return 0;
 }
 
-// CLI11 misses what is required before it sees what nobody knows: of `map --matirx FILE` it would
-// say that --matrix is required.
-std::string unknown_option(const CLI::App& at) {
-  for (const std::string& word : at.remaining()) {
-    if (word.size() > 1 && word.front() == '-') return word;
-  }
-  return "";
-}
-
-int tell_unknown(const std::string& option) {
-  std::fprintf(stderr,
-               "ondeloc: '%s' is not an option here\nRun with --help for more information.\n",
-               ondeloc::shorten(option).c_str());
-  return 2;
-}
-
-// "A subcommand is required" where none was given; which one is not known where one was.
-int tell_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  const CLI::App* at = &app;
-  int i = 1;
-  for (const CLI::App* next = at; i < argc && (next = subcommand(*at, argv[i])) != nullptr; ++i)
-    at = next;
-  const bool misses = error.get_name() == "RequiredError";
-  if (!misses || i == argc || argv[i][0] == '-' || at->get_subcommands({}).empty()) {
-    const std::string word = misses ? unknown_option(*at) : "";
-    if (!word.empty()) return tell_unknown(word);
-    if (app.exit(error) != 0) return 2;
-    return std::cout.flush() ? 0 : tell_lost_output();
-  }
-  std::string names;
-  for (const CLI::App* known : at->get_subcommands({}))
-    names += (names.empty() ? "" : ", ") + known->get_name();
-  std::fprintf(stderr, "ondeloc: '%s' is not a command: use one of %s\n",
-               ondeloc::shorten(argv[i]).c_str(), names.c_str());
-  return 2;
-}
-
-// Started with one of them closed, the next file opened would be it, and what is told on standard
-// error would go into that file. Each is opened the wrong way round: using it stays an error.
+// If a standard stream is closed, the next file that is opened takes its number, and messages would
+// go into that file. Each closed one is opened the wrong way round: using it stays an error.
 void occupy_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) < 0)
@@ -77,38 +38,48 @@ void occupy_standard_streams() {
   }
 }
 
-int run(int argc, char** argv) {
-  CLI::App app("Where MPI ranks should run: compute, compare and inspect mappings.", "ondeloc");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "ondeloc " ONDELOC_VERSION, "Print the version and exit");
-  app.formatter(ondeloc::cli::narrow_help());
-  app.failure_message(failure_message);
-  ondeloc::cli::Job job;
+void add_commands(CLI::App& app, ondeloc::cli::Job& job) {
   ondeloc::cli::add_map(app, job);
   ondeloc::cli::add_evaluate(app, job);
   ondeloc::cli::add_compare(app, job);
+  ondeloc::cli::add_place(app, job);
   ondeloc::cli::add_replay(app, job);
+  ondeloc::cli::add_report(app, job);
+  ondeloc::cli::add_explain(app, job);
+  ondeloc::cli::add_top(app, job);
+  ondeloc::cli::add_heatmap(app, job);
   ondeloc::cli::add_algorithms(app, job);
   ondeloc::cli::add_topology(app, job);
+  ondeloc::cli::add_measure(app, job);
   ondeloc::cli::add_profile(app, job);
-  // After the commands: those that are added later inherit it.
+  ondeloc::cli::add_threads(app, job);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Compute, compare and explain mappings of MPI ranks to CPUs.", "ondeloc");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "ondeloc " ONDELOC_VERSION, "Print the version and exit");
+  app.formatter(ondeloc::cli::narrow_help());
+  ondeloc::cli::Job job;
+  add_commands(app, job);
+  // Set after the commands: a command that is added later would inherit the footer.
   app.footer(
-      "'ondeloc COMMAND --help' tells more; the manual is ondeloc(1).\n"
+      "'ondeloc help COMMAND' tells more; the manual is ondeloc(1).\n"
       "Exit status: 0 done, 1 bad input, 2 wrong usage.");
+  const std::vector<std::string> words = ondeloc::cli::command_words(argc, argv);
+  if (words.empty() || (words.size() == 1 && std::string(argv[1]) == "help"))
+    return print(ondeloc::cli::overview(app));
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    return tell_usage(app, error, argc, argv);
+    return ondeloc::cli::tell_usage(app, error, words);
   }
   const auto text = job();
   if (!text) {
-    std::fprintf(stderr, "ondeloc: %s\n", text.error().message().c_str());
+    ondeloc::cli::say(text.error().message());
     return 1;
   }
-  if (std::fwrite(text->data(), 1, text->size(), stdout) != text->size() ||
-      std::fflush(stdout) != 0)
-    return tell_lost_output();
-  return 0;
+  return print(*text);
 }
 
 }  // namespace
@@ -121,7 +92,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("ondeloc: out of memory\n", stderr);
   } catch (const std::exception& failure) {
-    std::fprintf(stderr, "ondeloc: %s\n", failure.what());
+    ondeloc::cli::say(failure.what());
   }
   return 1;
 }

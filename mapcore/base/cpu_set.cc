@@ -9,6 +9,41 @@
 #include "mapcore/base/text.h"
 
 namespace ondeloc {
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// False if `text` is not one mask, with or without "*N".
+bool add_mask(CpuSet& set, std::string_view text) {
+  const std::size_t star = text.find('*');
+  if (star != text.npos && !parse_unsigned(text.substr(star + 1), UINT32_MAX)) return false;
+  text = text.substr(0, star);
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  if (text.empty() || text.size() > CpuSet::kMaxCpu / 4) return false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const int digit = hex_digit(text[text.size() - 1 - at]);
+    if (digit < 0) return false;
+    for (int bit = 0; bit < 4; ++bit)
+      if ((digit & (1 << bit)) != 0) set.set(PuOs(static_cast<int>(4 * at) + bit));
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<CpuSet> CpuSet::parse_mask_list(std::string_view text) {
+  CpuSet set;
+  for (const std::string_view mask : split(text, ',')) {
+    if (add_mask(set, mask)) continue;
+    return Error(fmt::format("CPU masks '{}': '{}' is not a hexadecimal mask like 0x3",
+                             shorten(text), shorten(mask)));
+  }
+  return set;
+}
 
 Result<CpuSet> CpuSet::parse_list(std::string_view text) {
   CpuSet set;

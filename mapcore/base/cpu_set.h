@@ -21,6 +21,9 @@ class CpuSet {
   CpuSet() = default;
   // "0-3,8": Linux list form, as in cpuset.cpus and --cpuset. Empty text is the empty set.
   static Result<CpuSet> parse_list(std::string_view text);
+  // "0x3,0xC*2": the union of the masks that Slurm lists for --cpu-bind and in
+  // SLURM_CPU_BIND_LIST. Hexadecimal, most significant digit first; "*N" repeats a mask N times.
+  static Result<CpuSet> parse_mask_list(std::string_view text);
   // Word w, bit b is CPU 64 w + b: the order of sched_getaffinity on a little-endian machine.
   static CpuSet from_words(std::span<const std::uint64_t> words);
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index types that must not be mixed. Each is an int (or an unsigned long long) with a name;
-// conversion is spelled out on both ways: LocalRank{3}, rank.value.
+// Index types that must not be mixed. Each is an int with a name; conversion is
+// spelled out both ways: LocalRank{3}, rank.value. IndexedVector has a strong id as its index.
 #pragma once
 
 #include <compare>
-#include <cstdint>
 
 namespace ondeloc {
 
@@ -22,8 +21,7 @@ using WorldRank = StrongInt<struct WorldRankTag, int>;  // rank in MPI_COMM_WORL
 using PuOs = StrongInt<struct PuOsTag, int>;            // the kernel's CPU number
 using PuLogical = StrongInt<struct PuLogicalTag, int>;  // hwloc logical index in the whole machine
 using NodeIndex = StrongInt<struct NodeIndexTag, int>;  // position in Machine::nodes
+using LlcIndex = StrongInt<struct LlcIndexTag, int>;    // position in Machine::llcs
 using SlotIndex = StrongInt<struct SlotIndexTag, int>;  // position in SlotSet
-using Bytes = StrongInt<struct BytesTag, std::uint64_t>;
-using Messages = StrongInt<struct MessagesTag, std::uint64_t>;
 
 }  // namespace ondeloc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as users see it: indented by two, a newline at the end, and bytes of a file's name that are
-// no UTF-8 replaced, where dump() alone would throw.
+// Writes JSON for users: indented by two, with a newline at the end. Bytes that are not UTF-8, for
+// example in the name of a file, are replaced; dump() alone would throw.
 #pragma once
 
 #include <nlohmann/json.hpp>

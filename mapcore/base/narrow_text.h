@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of help for a terminal of 80 columns. Errors: none. Thread safety: pure function.
+// Wraps help texts for a terminal of 80 columns. Errors: none. Thread safety: pure function.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace ondeloc {
 
-// Lines of more than 80 characters go on below where their text began: at column 30 where a line
-// begins with two blanks or fewer than 30 and "--", as those of options do. A word is never cut. Of
-// empty lines in a row one stays.
+// Wraps lines of more than 80 characters between words. Continuation lines begin below the text: at
+// column 30 if the line is that of an option (it begins with two blanks, or with fewer than 30
+// blanks and "--"). Several empty lines become one.
 std::string narrow_text(std::string_view text);
 
 }  // namespace ondeloc

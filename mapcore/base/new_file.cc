@@ -6,74 +6,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <climits>
-#include <cstdio>
-#include <ctime>
+#include <cerrno>
 
 #include "mapcore/base/text.h"
 
 namespace ondeloc {
 namespace {
 
-std::string failed(const std::string& name) {
-  if (name == "-") return "standard output cannot be written";
-  return fmt::format("'{}' cannot be written", shorten_path(name));
+constexpr useconds_t kReaderPoll = 20'000;
+
+std::string label_of(const std::string& path) {
+  return path == "-" ? "standard output" : fmt::format("'{}'", shorten_path(path));
 }
 
-Error cannot_write(const std::string& name) { return Error::from_errno(failed(name)); }
-
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == path.npos ? "./" : path.substr(0, slash + 1);
-}
-
-// The kernel's rule for links (fs.protected_symlinks): in a folder like /tmp only one's own and
-// those of the folder's owner are followed. It asks for a file that is there; a link may come after
-// that.
-bool may_follow(const UniqueFd& link, const std::string& folder) {
-  struct stat self {
-  }, around{};
-  if (::fstat(link.get(), &self) != 0 || ::stat(folder.c_str(), &around) != 0) return false;
-  const bool shared = (around.st_mode & S_ISVTX) != 0 && (around.st_mode & S_IWOTH) != 0;
-  return !shared || self.st_uid == ::geteuid() || self.st_uid == around.st_uid;
-}
-
-// Where links lead, also one to a file that is not there yet. Empty: there is one not to be
-// followed.
-std::string followed(std::string path) {
-  constexpr int kMostLinks = 40;  // as the kernel
-  for (int links = 0; links < kMostLinks; ++links) {
-    char to[PATH_MAX];
-    const UniqueFd link(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    const ssize_t size = link.valid() ? ::readlinkat(link.get(), "", to, sizeof(to)) : -1;
-    if (size <= 0) break;
-    if (!may_follow(link, folder_of(path))) return {};
-    const std::string name(to, static_cast<std::size_t>(size));
-    path = name.front() == '/' ? name : folder_of(path).append(name);
+// Waits until somebody reads the pipe, as a shell's redirection does.
+Result<std::optional<OutputPlace::Existing>> open_waiting(const OutputPlace& place,
+                                                          NewFile::Accepts accepts) {
+  for (;;) {
+    auto existing = place.open_existing(O_WRONLY);
+    const bool waits =
+        !existing && existing.error().code() == ENXIO && accepts == NewFile::Accepts::kAnything;
+    if (!waits) return existing;
+    ::usleep(kReaderPoll);
   }
-  return path;
-}
-
-// Two nodes may write one name on a shared file system, with one process number.
-std::string temporary_name(const std::string& path) {
-  constexpr unsigned kSpread = 2654435761U;
-  struct timespec now {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  const unsigned tag =
-      static_cast<unsigned>(now.tv_nsec) + kSpread * static_cast<unsigned>(::getpid());
-  char suffix[16];
-  std::snprintf(suffix, sizeof suffix, ".%08x", tag);
-  return path + suffix;
-}
-
-std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
-
-// In that folder; a file that could get no name later is none.
-UniqueFd open_nameless(const std::string& folder) {
-  UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
-  struct stat info {};
-  if (fd.valid() && ::lstat(path_of(fd.get()).c_str(), &info) != 0) fd.reset();
-  return fd;
 }
 
 bool is_file(const struct stat& one, const std::string& path) {
@@ -84,72 +39,57 @@ bool is_file(const struct stat& one, const std::string& path) {
 
 }  // namespace
 
-Result<NewFile> NewFile::create(const std::string& path) {
-  NewFile file(path, followed(path));
-  if (path == "-") {
-    file.fd_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-    if (!file.fd_.valid()) return cannot_write(path);
-    return file;
-  }
-  if (file.target_.empty())
-    return Error(fmt::format("'{}' is another user's link: name another file", shorten_path(path)));
-  struct stat info {};
-  const bool exists = ::stat(path.c_str(), &info) == 0;
-  if (!exists && errno != ENOENT) return cannot_write(path);
-  if (exists && ::access(path.c_str(), W_OK) != 0) return cannot_write(path);
-  if (exists && !S_ISREG(info.st_mode)) {
-    file.fd_.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!file.fd_.valid()) return cannot_write(path);
-    return file;
-  }
-  if (!file.open_new()) return cannot_write(path);
-  if (exists) (void)::fchmod(file.fd_.get(), info.st_mode & 0777);
+Result<NewFile> NewFile::create(const std::string& path, Accepts accepts) {
+  NewFile file(label_of(path));
+  Status opened = path == "-" ? file.open_standard_output() : file.open(path, accepts);
+  if (!opened) return std::move(opened).error();
   return file;
 }
 
-bool NewFile::open_new() {
-  is_new_ = true;
-  fd_ = open_nameless(folder_of(target_));
-  if (fd_.valid()) return true;
-  const std::string name = temporary_name(target_);
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  fd_.reset(::open(name.c_str(), kFlags, 0666));
-  if (fd_.valid()) temporary_ = name;
-  return fd_.valid();
+Status NewFile::open_standard_output() {
+  fd_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  return fd_.valid() ? Status() : Error::from_errno(label_ + " cannot be written");
 }
 
-NewFile::~NewFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+Status NewFile::open(const std::string& path, Accepts accepts) {
+  auto place = OutputPlace::find(path, label_);
+  if (!place) return std::move(place).error();
+  place_ = std::make_unique<OutputPlace>(*std::move(place));
+  auto existing = open_waiting(*place_, accepts);
+  if (!existing) return std::move(existing).error();
+  if (!*existing) return begin_new();
+  const mode_t mode = (*existing)->info.st_mode;
+  if (S_ISREG(mode) && !place_->is_open_file()) {
+    (*existing)->fd.reset();
+    if (Status begun = begin_new(); !begun) return begun;
+    (void)::fchmod(pending_->fd(), mode & 0777);
+    return {};
+  }
+  if (accepts == Accepts::kFileOrDevice && !S_ISCHR(mode)) return place_->refuse_kind(mode);
+  fd_ = std::move((*existing)->fd);
+  if (accepts == Accepts::kAnything) (void)::fcntl(fd_.get(), F_SETFL, O_APPEND);  // and blocking
+  return {};
 }
 
-UniqueFd NewFile::duplicate() const { return UniqueFd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0)); }
+Status NewFile::begin_new() {
+  auto pending = PendingFile::create(*place_, O_WRONLY);
+  if (!pending) return std::move(pending).error();
+  pending_.emplace(*std::move(pending));
+  return {};
+}
+
+UniqueFd NewFile::duplicate() const { return UniqueFd(::fcntl(fd(), F_DUPFD_CLOEXEC, 0)); }
 
 Status NewFile::write(std::string_view octets) {
-  return write_to(fd_.get(), octets, failed(name_));
-}
-
-// The file of that name, if there is one, is there until this one is.
-bool NewFile::take_place() {
-  if (temporary_.empty()) {
-    const std::string name = temporary_name(target_);
-    if (::linkat(AT_FDCWD, path_of(fd_.get()).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) !=
-        0)
-      return false;
-    temporary_ = name;
-  }
-  // A network file system tells now that it could not keep everything.
-  if (::close(fd_.release()) != 0) return false;
-  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) return false;
-  temporary_.clear();
-  return true;
+  return write_to(fd(), octets, label_ + " cannot be written");
 }
 
 Status NewFile::commit(Sync sync) {
   if (sync == Sync::kYes) {
-    if (Status synced = sync_fd(fd_.get(), failed(name_)); !synced) return synced;
+    if (Status synced = sync_fd(fd(), label_ + " cannot be written"); !synced) return synced;
   }
-  const bool done = is_new_ ? take_place() : ::close(fd_.release()) == 0;
-  return done ? Status() : cannot_write(name_);
+  const bool done = pending_ ? pending_->replace(*place_) : ::close(fd_.release()) == 0;
+  return done ? Status() : Error::from_errno(label_ + " cannot be written");
 }
 
 Status write_new_file(const std::string& path, std::string_view octets) {

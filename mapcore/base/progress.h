@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a long command is, for a person who waits. All phases of a command share one clock, so
-// that several short phases count as one long one. Thread safety: one thread.
+// Shows how far a long command has come. All phases of a command share one clock, so that several
+// short phases count as one long phase. Thread safety: one thread.
 #pragma once
 
 #include <chrono>
@@ -16,10 +16,12 @@ class ProgressMeter {
   using Clock = std::chrono::steady_clock;
   using Write = std::function<void(std::string_view)>;
 
-  // Nothing is shown before `delay` after the meter was made; then every 0.2 s on a terminal (one
-  // line, wiped at the end of each phase), every 2 s elsewhere (a line each).
+  // Shows nothing until `delay` has passed since the meter was made. Then it shows one line on a
+  // terminal, updated every 0.2 s and wiped at the end of each phase, and elsewhere a line every 2
+  // s.
   ProgressMeter(Clock::duration delay, bool terminal, Write write);
-  // To be called with the share done, 0 to 1, of the phase called `what`. The meter outlives it.
+  // Returns a function to call with the share done, 0 to 1, of the phase `what`. REQUIRES: the
+  // meter outlives the function.
   std::function<void(double)> phase(const std::string& what);
 
  private:

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
 
@@ -30,7 +31,8 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
     if (got < 0 && errno != EINTR) return Error::from_errno(name_of_input(path));
     if (got == 0) return text;
     if (text.size() > most)
-      return Error(fmt::format("{}: more than {} bytes", name_of_input(path), most));
+      return Error(fmt::format("{}: larger than {}", name_of_input(path),
+                               capacity_text(static_cast<double>(most))));
   }
 }
 

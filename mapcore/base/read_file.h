@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole text file as a string, bounded. Reads files; call it as the user, never as root. Errors
-// name the file.
+// Reads a whole text file of bounded size. Call it as the user, never as root. Errors name the
+// file.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace ondeloc {
 
-// "-" is standard input. More than `most` bytes is an error, and nothing beyond is read.
+// "-" is standard input. A file of more than `most` bytes is an error, and the rest is not read.
 Result<std::string> read_file(const std::string& path, std::size_t most);
-// "standard input" for "-", else the path, shortened for a message.
+// Returns the name for a message: "standard input" for "-", else the shortened path.
 std::string name_of_input(const std::string& path);
 
 }  // namespace ondeloc

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one error type of ondeloc. A Result<T> holds a value or an Error; it must be looked at
+// The one error type of ondeloc. A Result<T> holds a value or an Error; callers must check it
 // ([[nodiscard]]). An Error is one sentence for the user ("what: where: what to do") plus the errno
-// behind it, and gains context as it climbs. What counts as an error: the caller cannot have what
-// it asked for. A rank that died, an empty matrix or a lost event is not an error. Thread safety:
-// values, like std::string. Nothing here throws but std::bad_alloc.
+// behind it, and callers add context with within(). An error means that the caller cannot have the
+// thing that it asked for. A rank that died, an empty matrix or a lost event is not an error.
+// Thread safety: values, like std::string. Nothing here throws but std::bad_alloc.
 #pragma once
 
 #include <cerrno>

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/base/text.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
+
+#include "mapcore/base/printable.h"
 
 namespace ondeloc {
 
@@ -68,27 +72,23 @@ bool is_json_too_deep(std::string_view text) {
   return false;
 }
 
-namespace {
-
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return out;
-}
-
-}  // namespace
-
 std::string shorten(std::string_view text) {
   constexpr std::size_t kMost = 40;
-  return printable(text.substr(0, kMost)) + (text.size() > kMost ? "..." : "");
+  return printable(text.substr(0, cut_length(text, kMost))) + (text.size() > kMost ? "..." : "");
 }
 
 std::string shorten_path(std::string_view path) {
   constexpr std::size_t kMost = 60;
   if (path.size() <= kMost) return printable(path);
-  return "..." + printable(path.substr(path.size() - kMost));
+  // A character that begins before the cut is left out.
+  std::string_view end = path.substr(path.size() - kMost);
+  while (!end.empty() && (static_cast<unsigned char>(end.front()) & 0xc0U) == 0x80U)
+    end.remove_prefix(1);
+  return "..." + printable(end);
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace ondeloc

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small bounded parsers and the shortening that every message about user input goes through.
-// Thread safety: pure functions. None throws but std::bad_alloc; a failed parse is an empty
-// optional.
+// Small bounded parsers, and the functions that shorten user input for messages. Thread safety:
+// pure functions. None throws but std::bad_alloc; a failed parse is an empty optional.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +17,22 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t
 std::optional<double> parse_double(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty pieces
 std::string_view trim_blanks(std::string_view text);
-// What does things to terminals instead of being shown on them; bytes of UTF-8 are none.
+// True for the ASCII controls. Text for terminals and logs goes through printable() instead.
 inline bool is_control(unsigned char c) { return c < ' ' || c == 0x7f; }
-// A field of CSV: R and spreadsheets put names into quotes, some of them numbers too.
+// Returns a field of CSV without blanks and quotes: R and spreadsheets quote names and some
+// numbers.
 std::string_view csv_field(std::string_view text);
-// Spreadsheets and editors put a byte order mark before the UTF-8 that they write.
+// Returns the text without the byte order mark that spreadsheets and editors put before UTF-8.
 std::string_view without_mark(std::string_view text);
-// JSON whose brackets nest deeper than anything of ours: parsers that recurse would overflow the
-// stack. Looks at brackets outside strings only, so it says nothing of whether the text is JSON.
+// True if brackets nest deeper than in any file that we write: a recursive parser could overflow
+// the stack. Counts brackets outside strings only; the text need not be JSON.
 inline constexpr int kMaxJsonDepth = 64;
 bool is_json_too_deep(std::string_view text);
-// The text for a message: at most 40 characters, control and non-ASCII bytes as '?', "..." where
-// cut.
+// Returns the text for a message: printable(), at most 40 bytes of it, and "..." if it was cut.
 std::string shorten(std::string_view text);
-// As shorten, for the name of a file: the last 60 characters, which tell more than the first.
+// The same for the name of a file: keeps the last 60 bytes, which differ more than the first.
 std::string shorten_path(std::string_view path);
+// Returns "1 rank", "2 ranks".
+std::string counted(std::size_t count, std::string_view noun);
 
 }  // namespace ondeloc

@@ -27,45 +27,71 @@ CpuSet left_of_slot(const CpuSet& bound, const CpuSet& cpuset, const CpuSet& mai
 
 namespace {
 
-void move_thread(pid_t tid, const CpuSet& from, const CpuSet& to, BindResult& result) {
+struct ThreadMove {
+  pid_t tid;
+  CpuSet to;
+  BindResult* result;
+};
+
+void plan_thread(pid_t tid, const ProcessMove& move, BindResult& result,
+                 std::vector<ThreadMove>& plan) {
   const auto mask = get_affinity(tid);
   if (!mask) return;
   ++result.threads;
-  // Started from a thread moved a moment ago: its mask may lie inside the old slot as well.
-  if (*mask == to) return;
-  const CpuSet target = relocate_mask(*mask, from, to);
-  if (target.empty()) {
-    // One that started from a thread moved a moment ago is where it should be.
-    if (!mask->is_subset_of(to)) ++result.left_alone;
-    return;
+  // A thread that was started by a thread moved a moment ago has its new mask, which may be part of
+  // the old slot as well.
+  if (*mask == move.to) return;
+  CpuSet target = relocate_mask(*mask, move.from, move.to);
+  if (!target.empty())
+    plan.push_back({tid, std::move(target), &result});
+  else if (!mask->is_subset_of(move.to))
+    ++result.left_alone;
+}
+
+// True if the process has threads that were not seen before.
+bool plan_new_threads(const ProcessMove& move, std::set<pid_t>& seen, BindResult& result,
+                      std::vector<ThreadMove>& plan) {
+  if (move.to.empty()) return false;
+  bool news = false;
+  for (const pid_t tid : read_threads(move.pid)) {
+    if (!seen.insert(tid).second) continue;
+    news = true;
+    plan_thread(tid, move, result, plan);
   }
-  const Status set = set_affinity(tid, target);
+  return news;
+}
+
+void move_thread(const ThreadMove& move) {
+  const Status set = set_affinity(move.tid, move.to);
   if (set) {
-    ++result.moved;
+    ++move.result->moved;
   } else if (set.error().code() != ESRCH) {
-    ++result.failed;
-    result.error = set.error().code();
+    ++move.result->failed;
+    move.result->error = set.error().code();
   }
 }
 
 }  // namespace
 
-BindResult move_process(pid_t pid, const CpuSet& from, const CpuSet& to) {
-  constexpr int kMostPasses =
-      16;  // a process that starts threads faster than that is left to the next interval
-  BindResult result;
-  if (to.empty()) return result;
+std::vector<BindResult> move_processes(std::span<const ProcessMove> moves) {
+  // A process that starts threads faster than this is left to the next interval.
+  constexpr int kMostPasses = 16;
+  std::vector<BindResult> results(moves.size());
   std::set<pid_t> seen;
-  for (int pass = 0; pass < kMostPasses; ++pass) {
-    bool news = false;
-    for (const pid_t tid : read_threads(pid)) {
-      if (!seen.insert(tid).second) continue;
-      news = true;
-      move_thread(tid, from, to, result);
-    }
-    if (!news) break;
+  bool news = true;
+  for (int pass = 0; pass < kMostPasses && news; ++pass) {
+    std::vector<ThreadMove> plan;
+    news = false;
+    for (std::size_t i = 0; i < moves.size(); ++i)
+      news = plan_new_threads(moves[i], seen, results[i], plan) || news;
+    for (const ThreadMove& move : plan) move_thread(move);
   }
-  return result;
+  return results;
+}
+
+BindResult move_process(pid_t pid, const CpuSet& from, const CpuSet& to) {
+  const ProcessMove move{pid, from, to};
+  return move_processes(std::span(&move, 1)).front();
 }
 
 }  // namespace ondeloc

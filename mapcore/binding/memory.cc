@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/binding/proc.h"
 
@@ -28,7 +29,8 @@ std::string about_pages_left(long pages, std::uint64_t bytes) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t left = static_cast<std::uint64_t>(std::max(0L, pages)) * page;
   if (left <= bytes / 10) return {};
-  return fmt::format("{} MiB could not be moved (pinned for a device, as a rule)", left >> 20);
+  return capacity_text(static_cast<double>(left)) +
+         " could not be moved (pinned for a device, as a rule)";
 }
 
 std::optional<std::uint64_t> room_in_meminfo(std::string_view meminfo) {

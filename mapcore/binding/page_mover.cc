@@ -17,10 +17,10 @@ namespace ondeloc {
 namespace {
 
 constexpr std::size_t kMostText = std::size_t{1} << 26;  // 65530 mappings are usual at most
-// The pages of one call: 16 MiB of small ones are copied in some milliseconds where there is room,
-// and many times as slow where the kernel has to make it page by page.
+// Pages of one call. The kernel copies 16 MiB of small pages in some milliseconds if there is room,
+// and takes many times as long if it has to make room page by page.
 constexpr std::size_t kPiece = 4096;
-// What the kernel keeps together where it can. It moves it as one.
+// The kernel keeps the pages of a huge page together if it can, and moves them as one.
 constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21;
 constexpr int kMostFruitless = 2;
 
@@ -102,7 +102,8 @@ Result<PageMover::Step> PageMover::step_whole() {
   return Step::kDone;
 }
 
-// Never pages of its own and those of others in one piece: of the latter many stay, as they should.
+// Pages of the process alone and shared pages are never in one piece: many shared pages stay, as
+// they should.
 void PageMover::gather() {
   for (; range_ < ranges_.size() && pages_.size() < kPiece; ++range_) {
     const PageRange& range = ranges_[range_];
@@ -116,21 +117,22 @@ void PageMover::gather() {
   }
 }
 
-// Somebody else may have filled the node since this began: each call would look for room in vain.
+// Other processes may have filled the node since the move began; each call would then search for
+// room in vain.
 bool PageMover::has_room(std::uint64_t bytes) const {
   const auto room = room_on_node(to_);
   return !room || *room >= bytes + kSpareRoom;
 }
 
-// A call ends at the first huge page that cannot be moved (pinned, or in use at that moment): the
-// next one goes on behind it.
+// A call ends at the first huge page that cannot be moved (pinned, or in use at that moment). The
+// next call continues after that page.
 Result<PageMover::Step> PageMover::move_piece() {
   const std::vector<int> nodes(pages_.size(), to_);
   for (int fruitless = 0; !pages_.empty() && fruitless < kMostFruitless;) {
     const std::size_t before = pages_.size();
     const bool fits = has_room(before * page_size());
     if (!fits && own_) return Step::kNoRoom;
-    if (!fits) break;  // not waited for: what it shares with others is not what it is slow for
+    if (!fits) break;  // not waited for: shared pages are not what slows the rank down
     const auto failed = call(nodes.data(), MPOL_MF_MOVE);
     if (!failed) return failed.error();
     if (Status looked = keep_those_on_node(); !looked) return std::move(looked).error();
@@ -144,15 +146,15 @@ Result<PageMover::Step> PageMover::move_piece() {
   return Step::kMoved;
 }
 
-// Without nodes: where the pages are. Of pages that are not there the kernel says so in status_.
-// Returns how many pages it failed to move or did not come to.
+// Moves the pages of the piece; without nodes it only asks where they are. status_ gets the node or
+// the error of each page. Returns the number of pages that were not moved.
 Result<long> PageMover::call(const int* nodes, int flags) {
   status_.assign(pages_.size(), -1);
   const long failed =
       syscall(SYS_move_pages, pid_, pages_.size(), pages_.data(), nodes, status_.data(), flags);
   if (failed >= 0) return failed;
   if (errno == ENOENT || errno == EBUSY) return 0L;  // older kernels: none could be moved
-  if (errno == EINVAL) errno = ESRCH;                // it has ended and nobody has waited for it
+  if (errno == EINVAL) errno = ESRCH;                // the process has ended, but is not reaped yet
   return Error::from_errno("move_pages");
 }
 

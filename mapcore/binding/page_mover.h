@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves the pages of a process from one NUMA node to another a piece at a time. migrate_pages(2)
-// copies all of them in one call, which no signal ends: with a rank of 100 GB a cancelled step
-// would wait for it longer than Slurm does (UnkillableStepTimeout) before it drains the node. And
-// ranks that change places between full nodes can only do so piece by piece.
-// Thread safety: for one thread.
+// Moves the pages of a process from one NUMA node to another, piece by piece. migrate_pages(2)
+// copies all pages in one call, which no signal ends: with a rank of 100 GB a cancelled step would
+// wait for the call longer than Slurm's UnkillableStepTimeout, after which Slurm drains the node.
+// Besides, ranks that change places between full nodes can only move piece by piece. Thread safety:
+// for one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -18,27 +18,28 @@
 
 namespace ondeloc {
 
-// /proc/pid/numa_maps and maps: once for all moves of a process, it takes long for a large one.
+// /proc/pid/numa_maps and maps. They are read once for all moves of a process: for a large process
+// that takes long.
 struct PageTexts {
   std::string numa_maps, maps;
 };
-// Empty where the kernel does not tell.
+// Empty if the kernel does not provide them.
 std::optional<PageTexts> read_page_texts(pid_t pid);
 
 class PageMover {
  public:
   enum class Step { kMoved, kNoRoom, kDone };
 
-  // `from`, `to`: kernel's numbers. Without texts, and where a process has reserved far more than
-  // it uses, all goes in one piece by migrate_pages(2), which knows nothing of policies: where one
-  // interleaves, what is used sparsely stays.
+  // `from`, `to`: kernel's numbers. Without texts, or if the process has reserved far more memory
+  // than it uses, all pages go in one piece by migrate_pages(2). That call ignores memory policies,
+  // so sparsely used ranges stay if a policy interleaves.
   PageMover(pid_t pid, const std::optional<PageTexts>& texts, int from, int to);
   PageMover(pid_t pid, PagesOnNode there, int from, int to);
 
-  // Copies the next piece (16 MiB); blocks for some milliseconds where there is room. kNoRoom: not
-  // now, to be tried again. Errors: of the kernel; ESRCH where the process has ended.
+  // Copies the next piece (16 MiB); blocks for some milliseconds if there is room. kNoRoom: try
+  // again later. Errors: the kernel's; ESRCH if the process has ended.
   Result<Step> step();
-  std::uint64_t bytes() const { return bytes_; }  // that are still to move, about
+  std::uint64_t bytes() const { return bytes_; }  // still to move, roughly
   std::uint64_t bytes_at_first() const { return all_; }
   long left() const { return left_; }                // pages of its own that did not move
   bool interleaved() const { return interleaved_; }  // see PagesOnNode
@@ -60,8 +61,9 @@ class PageMover {
   std::size_t range_ = 0;  // gathered next
   std::uint64_t at_ = 0;
   std::vector<int> status_;
-  std::vector<std::uintptr_t> pages_;  // the piece; the kernel's void**: addresses over there
-  bool own_ = true;                    // the piece is of ranges of its own
+  std::vector<std::uintptr_t>
+      pages_;        // the piece: addresses in the other process, the kernel's void**
+  bool own_ = true;  // the piece is of ranges of its own
   std::uint64_t all_ = 0, bytes_ = 0;
   long left_ = 0;
 };

@@ -21,17 +21,18 @@ std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   return value;
 }
 
-struct Mapping {
+struct MemoryArea {
   std::uint64_t end;
   bool is_private;
 };
 
-// No process has memory above, and no loop over the pages of what ends below goes round.
+// User addresses end below 2^63, so loops over the pages of areas that end there cannot
+// overflow.
 constexpr std::uint64_t kEndOfUser = std::uint64_t{1} << 63;
 
 // "7f2c5c000000-7f2c5c021000 rw-p 00000000 00:00 0"
-std::unordered_map<std::uint64_t, Mapping> read_mappings(std::string_view maps) {
-  std::unordered_map<std::uint64_t, Mapping> found;
+std::unordered_map<std::uint64_t, MemoryArea> read_areas(std::string_view maps) {
+  std::unordered_map<std::uint64_t, MemoryArea> found;
   for (const std::string_view line : split(maps, '\n')) {
     const std::size_t dash = line.find('-'), blank = line.find(' ');
     if (blank == line.npos || dash > blank || blank + 4 >= line.size()) continue;
@@ -50,8 +51,8 @@ std::uint64_t number_after(std::string_view line, std::string_view name) {
   return parse_unsigned(rest.substr(0, rest.find(' '))).value_or(0);
 }
 
-// "7f2c5c000000 interleave:0-3 anon=..."; "weighted interleave=static:0-1" as well. Where the
-// mapping has no policy of its own the kernel shows the process's.
+// "7f2c5c000000 interleave:0-3 anon=..."; "weighted interleave=static:0-1" as well. If the
+// mapping has no policy of its own, the kernel shows the policy of the process.
 bool is_interleaved(std::string_view line) {
   const std::string_view policy = line.substr(std::min(line.find(' '), line.size()));
   return policy.starts_with(" interleave") || policy.starts_with(" weighted interleave");
@@ -62,24 +63,24 @@ bool is_interleaved(std::string_view line) {
 // "7f2c5c000000 default anon=33 dirty=33 N0=20 N1=13 kernelpagesize_kB=4"; blanks in names of files
 // are escaped.
 PagesOnNode pages_on_node(std::string_view numa_maps, std::string_view maps, int node) {
-  const auto mappings = read_mappings(maps);
+  const auto areas = read_areas(maps);
   const std::string count = fmt::format(" N{}=", node);
   PagesOnNode found;
   for (const std::string_view line : split(numa_maps, '\n')) {
     const auto begin = hexadecimal(line.substr(0, line.find(' ')));
-    const auto mapping = begin ? mappings.find(*begin) : mappings.end();
+    const auto area = begin ? areas.find(*begin) : areas.end();
     const std::uint64_t pages = number_after(line, count);
-    if (mapping == mappings.end() || pages == 0) continue;
+    if (area == areas.end() || pages == 0) continue;
     if (is_interleaved(line)) {
       found.interleaved = true;
       continue;
     }
-    const std::uint64_t size = mapping->second.end - *begin;
+    const std::uint64_t size = area->second.end - *begin;
     const std::uint64_t page =
         std::max<std::uint64_t>(1, number_after(line, " kernelpagesize_kB="));
     const bool fits = pages < size / 1024 / page;
-    found.ranges.push_back({*begin, mapping->second.end, fits ? pages * page * 1024 : size,
-                            mapping->second.is_private && line.find(" anon=") != line.npos});
+    found.ranges.push_back({*begin, area->second.end, fits ? pages * page * 1024 : size,
+                            area->second.is_private && line.find(" anon=") != line.npos});
   }
   return found;
 }

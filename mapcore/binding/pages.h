@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the pages of a process are, of those on one NUMA node: what the kernel tells of its
-// mappings. Thread safety: no state.
+// Finds the pages that a process has on a NUMA node, from the kernel's list of its mappings.
+// Thread safety: no state.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,18 @@ struct PageRange {
 
 struct PagesOnNode {
   std::vector<PageRange> ranges;
-  // Some more are there by an interleave policy (numactl --interleave, numa_alloc_interleaved,
-  // mbind): somebody wanted them spread, and a move would pile their share onto the new node.
+  // The node has further pages by an interleave policy (numactl --interleave,
+  // numa_alloc_interleaved, mbind). They are left out: the user wanted them spread, and a move
+  // would pile them up on the new node.
   bool interleaved = false;
 };
 
 // The mappings with pages on `node` (kernel's number), from the texts of /proc/pid/numa_maps and
-// /proc/pid/maps. What is in one of them only came or went meanwhile and is left out.
+// /proc/pid/maps. A mapping that only one of them has came or went meanwhile and is left out.
 PagesOnNode pages_on_node(std::string_view numa_maps, std::string_view maps, int node);
 
-// True when looking at each page of the ranges costs more than it is worth: memory that a process
-// reserved and does not use.
+// True if looking at each page of the ranges costs more than it is worth, because the process
+// reserved memory that it does not use.
 bool is_sparse(const std::vector<PageRange>& ranges);
 
 }  // namespace ondeloc

@@ -124,7 +124,7 @@ std::optional<CgroupPlace> find_cpuset_cgroup(const std::string& text) {
   return found;
 }
 
-// Empty where the directory has no such file or it is empty (a cgroup without the controller).
+// Empty if the directory has no such file or the file is empty (a cgroup without the controller).
 CpuSet read_cpuset_file(const std::string& directory) {
   for (const char* file : {"cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"}) {
     const auto list = read_small_file(directory + "/" + file);
@@ -134,9 +134,9 @@ CpuSet read_cpuset_file(const std::string& directory) {
   return {};
 }
 
-// Where nobody wrote CPUs into this cgroup or one between it and the step's, the kernel shows those
-// of a cgroup above: without ConstrainCores Slurm has cgroups of version 2 with the controller, and
-// all CPUs of the machine in each.
+// True if CPUs were written into this cgroup or a cgroup between it and the step's. If not, the
+// kernel shows the CPUs of a cgroup above: without ConstrainCores, Slurm's cgroups of version 2
+// have the controller too, each with all CPUs of the machine.
 bool is_confined(const std::string& mount, std::string path) {
   // .../job_5/step_0/..., from Slurm 26.05 on .../s5XAPN4G8E7K00/step_0/... as well.
   for (; path.find("/step_") != path.npos; path.resize(path.rfind('/'))) {

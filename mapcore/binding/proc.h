@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mapper reads of other processes of the same user from /proc, and of the step from its
-// cgroup. Every function copes with a process that is gone: an empty optional, never an error to
-// report. Thread safety: no state. `root` lets tests read a made-up tree.
+// Reads about other processes of the same user from /proc, and about the step from its cgroup. If a
+// process is gone, a function returns an empty optional: that is never an error to report. Thread
+// safety: no state. `root` lets tests read a made-up tree.
 #pragma once
 
 #include <sys/types.h>
@@ -18,14 +18,14 @@ namespace ondeloc {
 struct ProcessStat {
   pid_t parent = 0;
   std::uint64_t start = 0;  // clock ticks after boot, field 22 of /proc/pid/stat
-  bool over = false;        // ended, its parent has not looked yet
+  bool over = false;        // ended, but not reaped by its parent yet
 };
 
 std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& root = "");
 std::optional<uid_t> read_process_uid(pid_t pid, const std::string& root = "");
-// Memory that is the process's alone and would move with it. Not what several ranks map (windows of
-// MPI_Win_allocate_shared, the MPI library's segments, libraries): the kernel leaves such pages
-// where they are, and each of n ranks has all of them in its resident set.
+// Bytes of memory that only this process maps: they would move with it. Memory that several ranks
+// map (windows of MPI_Win_allocate_shared, the MPI library's segments, libraries) is not counted:
+// the kernel leaves such pages where they are, and the resident set of each rank has all of them.
 std::optional<std::uint64_t> read_private_bytes(pid_t pid, const std::string& root = "");
 std::vector<pid_t> read_threads(pid_t pid, const std::string& root = "");
 

@@ -15,8 +15,8 @@ bool in_order(const MatrixEntry& a, const MatrixEntry& b) {
 }  // namespace
 
 CommMatrix CommMatrix::from_entries(int ranks, std::vector<MatrixEntry> entries) {
-  // The rows of a file are in order, and there may be millions of cells: neither sorted again nor
-  // copied.
+  // The rows of a file are in order and may hold millions of cells, so they are neither sorted nor
+  // copied again.
   if (!std::is_sorted(entries.begin(), entries.end(), in_order))
     std::sort(entries.begin(), entries.end(), in_order);
   std::size_t out = 0;
@@ -50,7 +50,7 @@ CommMatrix CommMatrix::with_ranks(int least) const {
 
 namespace {
 
-// -1 where it is not among them.
+// Returns -1 if the rank is not among them.
 int place_in(std::span<const int> some, int rank) {
   const auto at = std::lower_bound(some.begin(), some.end(), rank);
   return at != some.end() && *at == rank ? static_cast<int>(at - some.begin()) : -1;
@@ -77,8 +77,8 @@ std::vector<double> CommMatrix::sent_beyond(std::span<const int> some) const {
   return bytes;
 }
 
-// What a rank sends is one run of the cells, what it receives comes in the order of the senders:
-// two rows that ascend are merged into one, and nothing is sorted.
+// The cells that a rank sends stand together, and the cells that it receives come in the order of
+// the senders. So two ascending rows are merged into one without sorting.
 Traffic::Traffic(const CommMatrix& matrix) {
   if (!std::is_sorted(matrix.entries.begin(), matrix.entries.end(), in_order)) {
     *this = Traffic(CommMatrix::from_entries(matrix.ranks, matrix.entries));
@@ -88,10 +88,15 @@ Traffic::Traffic(const CommMatrix& matrix) {
   std::vector<std::size_t> end(n + 1, 0);  // of what each receives
   for (const MatrixEntry& cell : matrix.entries) ++end[static_cast<std::size_t>(cell.dst) + 1];
   for (std::size_t i = 0; i < n; ++i) end[i + 1] += end[i];
-  std::vector<Edge> received(matrix.entries.size());
+  struct Received {
+    int peer;
+    Part part;
+  };
+  std::vector<Received> received(matrix.entries.size());
   for (const MatrixEntry& cell : matrix.entries)
-    received[end[static_cast<std::size_t>(cell.dst)]++] = {cell.src, cell.bytes};
+    received[end[static_cast<std::size_t>(cell.dst)]++] = {cell.src, {cell.bytes, cell.messages}};
   edges_.reserve(2 * matrix.entries.size());
+  messages_.reserve(2 * matrix.entries.size());
   begin_.reserve(n + 1);
   strength_.assign(n, 0);
   auto sent = matrix.entries.begin();
@@ -99,24 +104,47 @@ Traffic::Traffic(const CommMatrix& matrix) {
   for (std::size_t i = 0; i < n; ++i) {
     const auto to = received.begin() + static_cast<std::ptrdiff_t>(end[i]);
     for (; sent != matrix.entries.end() && static_cast<std::size_t>(sent->src) == i; ++sent) {
-      for (; from != to && from->peer < sent->dst; ++from) add(i, *from);
-      add(i, {sent->dst, sent->bytes});
+      for (; from != to && from->peer < sent->dst; ++from) add(i, from->peer, from->part, {});
+      const bool both = from != to && from->peer == sent->dst;
+      add(i, sent->dst, {sent->bytes, sent->messages}, both ? from++->part : Part{});
     }
-    for (; from != to; ++from) add(i, *from);
+    for (; from != to; ++from) add(i, from->peer, from->part, {});
     begin_.push_back(edges_.size());
   }
 }
 
-// To the row of `rank`, which is the last so far and ends with this peer or one before.
-void Traffic::add(std::size_t rank, const Edge& edge) {
-  if (edge.bytes <= 0) return;
-  strength_[rank] += edge.bytes;
-  if (static_cast<std::size_t>(edge.peer) > rank) total_ += edge.bytes;
-  if (edges_.size() > begin_.back() && edges_.back().peer == edge.peer) {
-    edges_.back().bytes += edge.bytes;
-  } else {
-    edges_.push_back(edge);
+// Appends to the row of `rank`. REQUIRES: it is the last row so far, and its peers are smaller.
+void Traffic::add(std::size_t rank, int peer, const Part& sent, const Part& received) {
+  const double bytes = sent.bytes + received.bytes, messages = sent.messages + received.messages;
+  if (bytes <= 0 && messages <= 0) return;
+  strength_[rank] += sent.bytes;
+  strength_[rank] += received.bytes;
+  if (static_cast<std::size_t>(peer) > rank) {
+    total_ += sent.bytes, total_ += received.bytes;
+    total_messages_ += messages;
   }
+  has_empty_edges_ = has_empty_edges_ || bytes <= 0;
+  edges_.push_back({peer, bytes});
+  messages_.push_back(messages);
+}
+
+Traffic Traffic::weighed(double byte_weight, double message_bytes) const {
+  Traffic out;
+  out.begin_.reserve(begin_.size());
+  out.edges_.reserve(edges_.size());
+  out.strength_.assign(strength_.size(), 0);
+  for (std::size_t i = 0; i < strength_.size(); ++i) {
+    for (std::size_t e = begin_[i]; e < begin_[i + 1]; ++e) {
+      const double amount = byte_weight * edges_[e].bytes + message_bytes * messages_[e];
+      if (amount <= 0) continue;
+      out.edges_.push_back({edges_[e].peer, amount});
+      out.strength_[i] += amount;
+      if (static_cast<std::size_t>(edges_[e].peer) > i) out.total_ += amount;
+    }
+    out.begin_.push_back(out.edges_.size());
+  }
+  out.messages_.assign(out.edges_.size(), 0);
+  return out;
 }
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sent how much to whom. A[i][j] = bytes sent from rank i to rank j, sparse, in double (2^53
-// bytes are exact). The diagonal (self-sends) is never kept. Thread safety: values.
+// The communication matrix: A[i][j] = bytes that rank i sent to rank j. Sparse, in double (exact up
+// to 2^53 bytes). The diagonal (self-sends) is never kept. Thread safety: values.
 #pragma once
 
 #include <span>
@@ -19,26 +19,28 @@ struct MatrixEntry {
 struct CommMatrix {
   int ranks = 0;
   std::vector<MatrixEntry> entries;
-  // From a list of pairs: ranks that talk to nobody may not be mentioned, so there may be more.
+  // The matrix was read from a list of pairs. The list need not mention ranks without traffic, so
+  // there may be more ranks.
   bool may_have_more = false;
 
   // Sorts, adds up repeated pairs, drops the diagonal and zeros. REQUIRES: 0 <= src, dst < ranks.
   static CommMatrix from_entries(int ranks, std::vector<MatrixEntry> entries);
   double total_bytes() const;
-  // The same traffic among at least this many ranks.
+  // Returns the same traffic among at least this many ranks.
   CommMatrix with_ranks(int least) const;
-  // What some ranks (ascending) send each other, these numbered from 0 in that order; and the bytes
-  // that each of them sends to others.
+  // among() returns the traffic between these ranks (ascending), numbered from 0 in that order.
+  // sent_beyond() returns the bytes that each of them sends to other ranks.
   CommMatrix among(std::span<const int> some) const;
   std::vector<double> sent_beyond(std::span<const int> some) const;
 };
 
-// Symmetric traffic S = A + A^T in compressed rows: what every algorithm reads.
+// Symmetric traffic S = A + A^T in compressed rows: what every algorithm reads. A pair with messages
+// of 0 bytes only is an edge, too.
 class Traffic {
  public:
   struct Edge {
     int peer;
-    double bytes;  // S[i][peer] > 0
+    double bytes;  // S[i][peer] >= 0
   };
   Traffic() = default;
   explicit Traffic(const CommMatrix& matrix);
@@ -48,6 +50,17 @@ class Traffic {
     const auto i = static_cast<std::size_t>(rank);
     return std::span(edges_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
   }
+  // The messages of each edge of edges(rank), both directions; 0 where unknown.
+  std::span<const double> messages(int rank) const {
+    const auto i = static_cast<std::size_t>(rank);
+    return std::span(messages_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
+  }
+  std::span<const double> all_messages() const { return messages_; }
+  double total_messages() const { return total_messages_; }  // sum over unordered pairs
+  bool has_empty_edges() const { return has_empty_edges_; }  // an edge of 0 bytes
+  // The same pairs with `message_bytes` more for every message and `byte_weight` for each byte;
+  // pairs of which nothing is left are dropped. No messages.
+  Traffic weighed(double byte_weight, double message_bytes) const;
   double strength(int rank) const {
     return strength_[static_cast<std::size_t>(rank)];
   }  // sum_j S[rank][j]
@@ -60,12 +73,17 @@ class Traffic {
   std::size_t pairs() const { return edges_.size() / 2; }
 
  private:
-  void add(std::size_t rank, const Edge& edge);
+  struct Part {
+    double bytes = 0, messages = 0;
+  };
+  void add(std::size_t rank, int peer, const Part& sent, const Part& received);
 
   std::vector<std::size_t> begin_{0};
   std::vector<Edge> edges_;
+  std::vector<double> messages_;  // of each edge
   std::vector<double> strength_;
-  double total_ = 0;
+  double total_ = 0, total_messages_ = 0;
+  bool has_empty_edges_ = false;
 };
 
 // Cosine of two traffic matrices as vectors, 1 when both are empty, 0 when one is.

@@ -12,12 +12,12 @@
 namespace ondeloc {
 namespace {
 
-// Said where a file does not begin as any of ours does.
+// The message for a file that begins like none of the formats.
 constexpr std::string_view kFormats =
     "a matrix is n lines of n numbers with blanks between, or CSV with the header src,dst,bytes";
 constexpr double kMaxCell = 1e290;  // sums over kMaxMatrixRanks^2 cells stay finite
 
-// The lines of a text that say something, with their numbers from 1.
+// Visits the lines of a text that are neither empty nor comments, with their numbers from 1.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
@@ -45,7 +45,7 @@ Error at_line(std::string_view name, int line, const std::string& what) {
   return Error(fmt::format("{}, line {}: {}", name, line, what));
 }
 
-// The next word of a line, blanks between.
+// Returns the next word of a line; blanks separate words.
 std::string_view take_word(std::string_view& rest) {
   const std::size_t from = rest.find_first_not_of(" \t");
   if (from == std::string_view::npos) return rest = {};
@@ -109,7 +109,7 @@ struct Row {
   MatrixEntry entry;
 };
 
-// Which columns a CSV has, from its header.
+// The columns of a CSV, from its header.
 struct Columns {
   bool interval = false;
   bool messages = false;
@@ -138,13 +138,14 @@ std::optional<Columns> parse_header(std::string_view line) {
 Result<int> parse_index(std::string_view word, int limit, std::string_view what) {
   const auto value = parse_unsigned(word, static_cast<std::uint64_t>(limit) - 1);
   if (value) return static_cast<int>(*value);
-  return Error(fmt::format("'{}' is no {} (0 to {})", shorten(word), what, limit - 1));
+  return Error(fmt::format("'{}' is not a valid {}; use a number from 0 to {}", shorten(word), what,
+                           limit - 1));
 }
 
 Result<Row> parse_row(std::string_view line, const Columns& columns) {
   std::vector<std::string_view> words = fields(line);
   if (words.size() != columns.count()) {
-    return Error(fmt::format("{} fields where the header has {}", words.size(), columns.count()));
+    return Error(fmt::format("{} fields, but the header has {}", words.size(), columns.count()));
   }
   Row row;
   if (columns.interval) {
@@ -200,14 +201,15 @@ CommMatrix from_pairs(int ranks, std::vector<MatrixEntry> entries) {
   return matrix;
 }
 
-// A header has a letter first, a row of numbers has not ("nan" and "inf" are words of no header).
+// A header begins with a letter, a row of numbers does not. ("nan" and "inf" are not names of
+// columns.)
 bool looks_like_csv(std::string_view line) { return line.find(',') != std::string_view::npos; }
 
 }  // namespace
 
 Result<CommMatrix> parse_matrix(std::string_view text, std::string_view name) {
   Lines lines(without_mark(text));
-  if (!lines.next()) return Error(fmt::format("{}: no number in it", name));
+  if (!lines.next()) return Error(fmt::format("{}: the file has no number", name));
   if (!looks_like_csv(lines.line())) return parse_mat(lines, name);
   auto table = parse_csv(lines, name, false);
   if (!table) return std::move(table).error();
@@ -218,7 +220,7 @@ Result<CommMatrix> parse_matrix(std::string_view text, std::string_view name) {
 
 Result<std::vector<CommMatrix>> parse_intervals(std::string_view text, std::string_view name) {
   Lines lines(without_mark(text));
-  if (!lines.next()) return Error(fmt::format("{}: it is empty", name));
+  if (!lines.next()) return Error(fmt::format("{}: the file is empty", name));
   auto table = parse_csv(lines, name, true);
   if (!table) return std::move(table).error();
   std::vector<std::vector<MatrixEntry>> entries(static_cast<std::size_t>(table->intervals));

@@ -26,17 +26,17 @@ inline constexpr int kMaxMatrixRanks = 4096;
 inline constexpr int kMaxMatrixIntervals = 100000;
 inline constexpr std::size_t kMaxMatrixBytes = std::size_t{1} << 30;
 
-// `name` is what errors call the text: the file's name, or "standard input".
+// Errors call the text `name`: the name of the file, or "standard input".
 Result<CommMatrix> parse_matrix(std::string_view text, std::string_view name);
 
 // One matrix per interval, all over the same ranks; intervals without a line are empty matrices.
 Result<std::vector<CommMatrix>> parse_intervals(std::string_view text, std::string_view name);
 
-// As above from a file, "-" for standard input.
+// The same from a file; "-" is standard input.
 Result<CommMatrix> read_matrix(const std::string& path);
 Result<std::vector<CommMatrix>> read_intervals(const std::string& path);
 
-// The same pairs as .mat text, whole numbers without a fraction.
+// Returns the matrix as .mat text; whole numbers have no fraction.
 std::string to_mat(const CommMatrix& matrix);
 
 }  // namespace ondeloc

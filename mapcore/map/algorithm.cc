@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <tuple>
 
 #include "mapcore/base/text.h"
@@ -31,7 +32,8 @@ constexpr auto kFunctions = std::to_array<Function>({
     {"coordinated", map_coordinated},
 });
 
-// A row without a function does not compile: std::find_if would give end(), which is no constant.
+// A row without a function does not compile: std::find_if would return end(), which a constant
+// expression cannot dereference.
 consteval auto join() {
   std::array<AlgorithmInfo, kAlgorithmRows.size()> table{};
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -53,13 +55,17 @@ std::span<const AlgorithmInfo> algorithms() { return kAlgorithms; }
 Result<const AlgorithmInfo*> find_algorithm(std::string_view spec) {
   auto row = find_algorithm_row(spec);
   if (!row) return std::move(row).error();
-  return &kAlgorithms[static_cast<std::size_t>(*row - kAlgorithmRows.data())];
+  return &kAlgorithms[*row - kAlgorithmRows.data()];
 }
 
 Result<Mapping> compute_mapping(std::string_view spec, const MapRequest& request) {
   auto info = find_algorithm(spec);
   if (!info) return std::move(info).error();
-  auto mapping = (*info)->map(request, split_algorithm(spec).argument);
+  const std::optional<Traffic> amounts = request.model.amounts(request.traffic);
+  const MapRequest weighed{request.machine, request.slots,    amounts ? *amounts : request.traffic,
+                           request.model,   request.previous, request.off_node,
+                           request.whole,   &request.traffic};
+  auto mapping = (*info)->map(weighed, split_algorithm(spec).argument);
   if (!mapping) return mapping;
   if (mapping->size() != static_cast<std::size_t>(request.traffic.ranks()) ||
       !is_valid(*mapping, request.slots)) {
@@ -80,8 +86,7 @@ std::vector<SlotIndex> slots_by_node(const MapRequest& request) {
   for (const Slot& slot : request.slots) {
     const int first = slot.pus.first();
     const bool known = first >= 0 && static_cast<std::size_t>(first) < logical.size();
-    keys.emplace_back(slot.node.value,
-                      known ? logical[static_cast<std::size_t>(first)] : CpuSet::kMaxCpu,
+    keys.emplace_back(slot.node.value, known ? logical[first] : CpuSet::kMaxCpu,
                       static_cast<int>(keys.size()));
   }
   if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());

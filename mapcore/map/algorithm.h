@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mapping algorithms: each row of the table in mapcore/options/algorithm_table.h (from which
-// help, validation and documentation are printed) joined to its function. One file per algorithm.
-// Thread safety: pure functions of the request; the same request gives the same mapping.
+// The mapping algorithms. Each algorithm is a row of the table in
+// mapcore/options/algorithm_table.h, joined to its function. Help, validation and documentation are
+// printed from that table. One file per algorithm. Thread safety: pure functions of the request;
+// the same request gives the same mapping.
 #pragma once
 
 #include <span>
@@ -21,17 +22,21 @@ namespace ondeloc {
 struct MapRequest {
   const Machine& machine;  // restricted to the PUs of the step
   const SlotSet& slots;
+  // A MapFunction gets the amounts of CostModel, as bytes. compute_mapping() gets the traffic
+  // itself.
   const Traffic& traffic;
   const CostModel& model;
   const Mapping& previous;
-  // Bytes that each rank exchanges with other nodes; empty where unknown. They load the rank's
+  // Bytes that each rank exchanges with other nodes; empty if unknown. These bytes load the rank's
   // node.
   std::span<const double> off_node = {};
-  // The machine before it was restricted, where known: layouts count what the step may not use.
+  // The machine before it was restricted, if known: layouts also count what the step may not use.
   const Machine* whole = nullptr;
+  // A MapFunction gets the traffic itself here, because `traffic` may hold the amounts.
+  const Traffic* raw = nullptr;
 };
 
-// `argument` is what follows the first ':' in "random:7", empty without one.
+// `argument` is the text after the first ':' in "random:7"; empty if there is none.
 using MapFunction = Result<Mapping> (*)(const MapRequest& request, std::string_view argument);
 
 struct AlgorithmInfo : AlgorithmRow {
@@ -40,15 +45,15 @@ struct AlgorithmInfo : AlgorithmRow {
 
 std::span<const AlgorithmInfo> algorithms();
 
-// "name" or "name:argument"; the argument is checked. The error names the known algorithms.
+// `spec` is "name" or "name:argument"; the argument is checked. The error names the known
+// algorithms.
 Result<const AlgorithmInfo*> find_algorithm(std::string_view spec);
 
-// Runs spec on the request; the result is valid (is_valid) or an error.
+// Runs `spec` on the request. The result is a valid mapping (is_valid) or an error.
 Result<Mapping> compute_mapping(std::string_view spec, const MapRequest& request);
 
-// Helpers that several algorithms share.
-// Slot indexes in the order of nodes, then of the smallest PU's logical index: "neighbours
-// together".
+// Helper that several algorithms share. Returns the slot indexes in the order of nodes, then of the
+// logical index of the slot's first PU, so that neighbours are together.
 std::vector<SlotIndex> slots_by_node(const MapRequest& request);
 
 }  // namespace ondeloc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions behind the table. Contract: MapFunction in algorithm.h; what each does and where it
-// comes from stands at the head of its own file.
+// The functions of the algorithm table. MapFunction in algorithm.h states their contract. The head
+// of each algorithm's file describes the algorithm and names its source.
 #pragma once
 
 #include "mapcore/map/algorithm.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// balance: the most talkative ranks to different NUMA nodes (DeLoc thesis, section 2.3.3), as
-// longest processing time first: by descending traffic, each rank to the node with the least load
-// so far.
+// balance: puts the ranks with most traffic on different NUMA nodes (DeLoc thesis, section 2.3.3),
+// as longest processing time first: in descending order of traffic, each rank goes to the node with
+// the least load so far.
 #include "mapcore/map/algorithms.h"
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/search.h"

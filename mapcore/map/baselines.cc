@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// identity, packed, scatter, random: the baselines of the DeLoc thesis, section 2.3.3. None looks
-// at the traffic.
+// identity, packed, scatter, random: the baselines of the DeLoc thesis, section 2.3.3. None of
+// these algorithms uses the traffic.
 #include <fmt/format.h>
 
 #include <random>
@@ -10,7 +10,7 @@
 
 namespace ondeloc {
 
-// Without a previous mapping, rank i keeps slot i.
+// Without a previous mapping, rank i gets slot i.
 Result<Mapping> map_identity(const MapRequest& request, std::string_view) {
   if (!request.previous.empty()) return request.previous;
   Mapping mapping;
@@ -27,9 +27,7 @@ Result<Mapping> map_packed(const MapRequest& request, std::string_view) {
 Result<Mapping> map_scatter(const MapRequest& request, std::string_view) {
   std::vector<std::vector<SlotIndex>> by_node(request.machine.nodes.size());
   for (const SlotIndex slot : slots_by_node(request)) {
-    by_node[static_cast<std::size_t>(
-                request.slots[static_cast<std::size_t>(slot.value)].node.value)]
-        .push_back(slot);
+    by_node[request.slots[slot.value].node.value].push_back(slot);
   }
   Mapping mapping;
   for (std::size_t turn = 0; mapping.size() < static_cast<std::size_t>(request.traffic.ranks());
@@ -44,7 +42,8 @@ Result<Mapping> map_scatter(const MapRequest& request, std::string_view) {
   return mapping;
 }
 
-// Fisher-Yates with mt19937_64 and plain modulo: the same mapping with every standard library.
+// Shuffles by Fisher and Yates with mt19937_64 and plain modulo: every standard library gives the
+// same mapping.
 Result<Mapping> map_random(const MapRequest& request, std::string_view argument) {
   std::mt19937_64 random(parse_unsigned(argument).value_or(1));
   Mapping mapping = slots_by_node(request);

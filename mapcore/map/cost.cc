@@ -1,124 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/map/cost.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
 
 namespace ondeloc {
-namespace {
-
-constexpr double kDefaultBandwidth = 20e9;
-constexpr double kLocalDistance = 10;
-constexpr double kRemoteDistance = 21;
-
-bool has_bandwidths(const Machine& machine) {
-  return std::all_of(machine.nodes.begin(), machine.nodes.end(),
-                     [](const NumaNode& node) { return node.bandwidth > 0; });
-}
-
-// A number for each pair of nodes.
-bool is_complete(const std::vector<double>& square) {
-  return !square.empty() &&
-         std::all_of(square.begin(), square.end(), [](double value) { return value > 0; });
-}
-
-// d_kl / d_local, row-major; d_local is that of node k.
-std::vector<double> distance_ratios(const Machine& machine, const CostOverrides& overrides) {
-  const std::size_t n = machine.nodes.size();
-  const bool from_hwloc = !overrides.remote_distance && is_complete(machine.distances);
-  std::vector<double> ratios(n * n,
-                             overrides.remote_distance.value_or(kRemoteDistance) / kLocalDistance);
-  for (std::size_t k = 0; k < n; ++k) {
-    ratios[k * n + k] = 1;
-    if (!from_hwloc) continue;
-    for (std::size_t l = 0; l < n; ++l) {
-      ratios[k * n + l] =
-          std::max(1.0, machine.distances[k * n + l] / machine.distances[k * n + k]);
-    }
-  }
-  return ratios;
-}
-
-}  // namespace
-
-CostModel CostModel::from(const Machine& machine, const CostOverrides& overrides) {
-  const std::size_t n = machine.nodes.size();
-  const bool from_hwloc = has_bandwidths(machine) && !overrides.bandwidth;
-  const bool links_from_hwloc = from_hwloc && is_complete(machine.link_bandwidth);
-  const std::vector<double> ratios = distance_ratios(machine, overrides);
-  CostModel model;
-  model.nodes = static_cast<int>(n);
-  model.bandwidth_source = overrides.bandwidth ? "option" : from_hwloc ? "hwloc" : "default";
-  model.link_source = overrides.link_bandwidth ? "option"
-                      : links_from_hwloc       ? "hwloc"
-                                               : "bandwidth of the node / relative distance";
-  model.distance_source = overrides.remote_distance        ? "option"
-                          : is_complete(machine.distances) ? "hwloc"
-                                                           : "default";
-  model.link.assign(n * n, 0);
-  model.penalty.assign(n * n, 0);
-  for (const NumaNode& node : machine.nodes) {
-    model.bandwidth.push_back(from_hwloc ? node.bandwidth
-                                         : overrides.bandwidth.value_or(kDefaultBandwidth));
-  }
-  auto one_way = [&](std::size_t k, std::size_t l) {
-    if (overrides.link_bandwidth) return *overrides.link_bandwidth;
-    if (links_from_hwloc) return machine.link_bandwidth[k * n + l];
-    return model.bandwidth[l] / ratios[k * n + l];
-  };
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t l = 0; l < n; ++l) {
-      model.link[k * n + l] = std::min(one_way(k, l), one_way(l, k));
-      if (k != l) model.penalty[k * n + l] = std::max(ratios[k * n + l], ratios[l * n + k]) - 1;
-    }
-  }
-  return model;
-}
 
 Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
                    const Mapping& mapping, std::span<const double> off_node) {
   const auto n = static_cast<std::size_t>(model.nodes);
-  auto node_of = [&](int rank) {
-    return static_cast<std::size_t>(
-        slots[static_cast<std::size_t>(mapping[static_cast<std::size_t>(rank)].value)].node.value);
-  };
-  Loads loads{std::vector<double>(n), std::vector<double>(n * n)};
-  for (int i = 0; i < traffic.ranks(); ++i) {
-    const std::size_t k = node_of(i);
-    loads.node[k] += traffic.strength(i);
-    if (static_cast<std::size_t>(i) < off_node.size())
-      loads.node[k] += off_node[static_cast<std::size_t>(i)];
-    for (const Traffic::Edge& edge : traffic.edges(i)) {
-      if (edge.peer <= i) continue;
-      const std::size_t l = node_of(edge.peer);
-      if (l != k) loads.link[std::min(k, l) * n + std::max(k, l)] += edge.bytes;
+  const int ranks = traffic.ranks();
+  const double of_byte = model.byte_weight(), of_message = model.message_bytes(ranks);
+  std::vector<const Slot*> slot_of;
+  for (const SlotIndex slot : mapping) slot_of.push_back(&slots[slot.value]);
+  Loads loads{std::vector<double>(n), std::vector<double>(n * n),
+              std::vector<double>(model.port.size())};
+  const bool has_ports = !model.port.empty();
+  for (int i = 0; i < ranks; ++i) {
+    const Slot& here = *slot_of[i];
+    const std::size_t k = here.node.value;
+    loads.node[k] += of_byte * traffic.strength(i);
+    if (static_cast<std::size_t>(i) < off_node.size()) {
+      loads.node[k] += off_node[i];
+      if (has_ports) loads.port[here.seat.llc.value] += off_node[i];
+    }
+    const auto edges = traffic.edges(i);
+    const auto messages = traffic.messages(i);
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      loads.node[k] += of_message * messages[e];
+      if (edges[e].peer <= i) continue;
+      const Slot& there = *slot_of[edges[e].peer];
+      const double amount = of_byte * edges[e].bytes + of_message * messages[e];
+      const std::size_t l = there.node.value;
+      if (l != k) {
+        loads.link[std::min(k, l) * n + std::max(k, l)] += amount;
+        loads.remote += model.weight == Weight::kMessages ? messages[e] : edges[e].bytes;
+      }
+      if (has_ports && !(here.seat.llc == there.seat.llc)) {
+        loads.port[here.seat.llc.value] += amount;
+        loads.port[there.seat.llc.value] += amount;
+      }
+      loads.byte_time += edges[e].bytes * model.byte_cost_between(here.seat, there.seat);
+      loads.message_time += messages[e] * model.message_cost_between(here.seat, there.seat);
     }
   }
+  loads.byte_time *= model.byte_factor(ranks);
+  loads.message_time *= model.message_factor(ranks);
   return loads;
 }
+
+namespace {
+
+void fill(Cost& cost, double seconds, Resource resource, std::size_t index) {
+  if (seconds <= cost.congestion) return;
+  cost.congestion = seconds;
+  cost.fullest = resource;
+  cost.fullest_index = static_cast<int>(index);
+}
+
+void add_congestion(const CostModel& model, const Loads& loads, Cost& cost) {
+  const auto n = static_cast<std::size_t>(model.nodes);
+  std::vector<double> links(model.link_capacity.size());
+  for (std::size_t k = 0; k < n; ++k) {
+    fill(cost, loads.node[k] / model.bandwidth[k], Resource::kMemory, k);
+    for (std::size_t l = k + 1; l < n; ++l)
+      links[model.link_of[k * n + l]] += loads.link[k * n + l];
+  }
+  for (std::size_t j = 0; j < links.size(); ++j)
+    fill(cost, links[j] / model.link_capacity[j], Resource::kLink, j);
+  for (std::size_t c = 0; c < loads.port.size(); ++c)
+    fill(cost, loads.port[c] / model.port[c], Resource::kPort, c);
+}
+
+}  // namespace
 
 Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
               const Mapping& mapping, std::span<const double> off_node) {
   const auto n = static_cast<std::size_t>(model.nodes);
   const Loads loads = add_up_loads(model, slots, traffic, mapping, off_node);
   Cost cost;
-  double sum = 0, most = 0, bandwidth = 0, remote = 0, weighted = 0;
-  for (std::size_t k = 0; k < n; ++k) {
-    sum += loads.node[k];
-    most = std::max(most, loads.node[k]);
-    bandwidth += model.bandwidth[k];
-    cost.congestion = std::max(cost.congestion, loads.node[k] / model.bandwidth[k]);
-    for (std::size_t l = k + 1; l < n; ++l) {
-      const double bytes = loads.link[k * n + l];
-      remote += bytes;
-      weighted += bytes * model.penalty[k * n + l];
-      cost.congestion = std::max(cost.congestion, bytes / model.link[k * n + l]);
-    }
-  }
-  cost.locality = weighted / bandwidth;
+  double sum = 0, most = 0;
+  for (const double load : loads.node) sum += load, most = std::max(most, load);
+  add_congestion(model, loads, cost);
+  cost.byte_time = loads.byte_time;
+  cost.message_time = loads.message_time;
+  cost.locality = loads.byte_time + loads.message_time;
   cost.total = cost.congestion + cost.locality;
-  if (traffic.total() > 0) cost.remote_share = remote / traffic.total();
+  const double all = model.weight == Weight::kMessages ? traffic.total_messages() : traffic.total();
+  if (all > 0) cost.remote_share = loads.remote / all;
   cost.peak_load = sum > 0 ? most / (sum / static_cast<double>(n)) : 0;
   return cost;
+}
+
+DomainTraffic& DomainTraffic::operator+=(const DomainTraffic& more) {
+  for (int d = 0; d < kDomainCount; ++d) {
+    bytes[d] += more.bytes[d];
+    messages[d] += more.messages[d];
+  }
+  return *this;
+}
+
+double DomainTraffic::all_bytes() const { return std::accumulate(bytes.begin(), bytes.end(), 0.0); }
+
+double DomainTraffic::all_messages() const {
+  return std::accumulate(messages.begin(), messages.end(), 0.0);
+}
+
+DomainTraffic traffic_by_domain(const SlotSet& slots, const Traffic& traffic,
+                                const Mapping& mapping) {
+  DomainTraffic split;
+  for (int i = 0; i < traffic.ranks(); ++i) {
+    const Seat& here = slots[mapping[i].value].seat;
+    const auto edges = traffic.edges(i);
+    const auto messages = traffic.messages(i);
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      if (edges[e].peer <= i) continue;
+      const Seat& there = slots[mapping[edges[e].peer].value].seat;
+      const auto domain = static_cast<std::size_t>(shared_domain(here, there));
+      split.bytes[domain] += edges[e].bytes;
+      split.messages[domain] += messages[e];
+    }
+  }
+  return split;
+}
+
+std::string resource_text(const Machine& machine, const CostModel& model, const Cost& cost) {
+  const auto n = static_cast<std::size_t>(model.nodes);
+  const int index = cost.fullest_index;
+  if (cost.fullest == Resource::kMemory)
+    return fmt::format("memory of NUMA node {}", machine.nodes[index].os);
+  if (cost.fullest == Resource::kPort)
+    return fmt::format("port of the cache of CPUs {}", machine.llcs[index].pus.to_list());
+  for (std::size_t at = 0; at < n * n; ++at) {
+    if (model.link_of[at] != index) continue;
+    const NumaNode &a = machine.nodes[at / n], &b = machine.nodes[at % n];
+    return a.package == b.package
+               ? fmt::format("link between NUMA nodes {} and {}", a.os, b.os)
+               : fmt::format("link between packages {} and {}", a.package, b.package);
+  }
+  return "";
 }
 
 }  // namespace ondeloc

@@ -1,70 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model: predicted seconds of memory and link time of one interval's traffic under a
-// mapping.
+// The cost model: predicted seconds of memory, link and waiting time of one interval's traffic
+// under a mapping. A pair of ranks exchanges b bytes in m messages; its amount is a = b + q m, with
+// q as in CostModel::message_bytes (weight=bytes: a = b; weight=messages: a = 64 m).
 //
-//   M_k  = sum_{i on k} sum_{j != i} S[i][j]          load of node k, bytes
-//   R_kl = sum_{i on k, j on l} S[i][j]               load of the link k-l, bytes
-//   congestion = max(max_k M_k / B_k, max_{k<l} R_kl / X_kl)
-//   locality   = sum_{k<l} R_kl (d_kl / d_local - 1) / sum_k B_k
-//   total      = congestion + locality                seconds
+//   M_k = sum of the amounts of all ranks on NUMA node k       load of its memory controller
+//   R_j = sum of the amounts of all pairs across link j        load of a link
+//   P_c = sum of the amounts of all pairs with one rank in the last-level cache c and the other
+//         outside                                              load of its port
+//   congestion = max(max_k M_k / B_k, max_j R_j / X_j, max_c P_c / Y_c)
+//   locality   = sum over all pairs of b T + m L / ranks       T, L: of the smallest common domain
+//   total      = congestion + locality                         seconds
 //
-// Off-node bytes count once, on the rank's node. B and X come from hwloc's memory attributes and d
-// from its distances, each when every node (pair of nodes) in use has it, never mixed with
-// defaults; else B = 20 GB/s, X_kl = B d_local / d_kl, d = 10 local and 21 remote. A B that is
-// given (CostOverrides) leaves hwloc's X out too. The model is not validated against run
-// times: what it says is a prediction, and it is called so wherever it is printed. Thread safety:
-// values and pure functions.
+// Off-node bytes count once, on the rank's node and port. Ports count only on machines where some
+// node has several last-level caches. The cost is a prediction, and every output calls the cost a
+// prediction. Thread safety: values and pure functions.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "mapcore/comm/comm_matrix.h"
+#include "mapcore/map/cost_model.h"
 #include "mapcore/map/mapping.h"
-#include "mapcore/topology/machine.h"
 
 namespace ondeloc {
 
-struct CostOverrides {
-  std::optional<double> bandwidth;        // B, bytes per second and node
-  std::optional<double> link_bandwidth;   // X, bytes per second and link
-  std::optional<double> remote_distance;  // d_kl, k != l, with d_local = 10
-};
-
-struct CostModel {
-  int nodes = 0;
-  std::vector<double> bandwidth;  // B_k, bytes per second
-  std::vector<double> link;       // X_kl, row-major nodes x nodes, symmetric (the slower direction)
-  std::vector<double> penalty;    // d_kl / d_local - 1, row-major nodes x nodes, 0 on the diagonal
-  std::string bandwidth_source;   // "hwloc", "default" or "option"
-  std::string link_source;
-  std::string distance_source;
-
-  static CostModel from(const Machine& machine, const CostOverrides& overrides = {});
-};
+enum class Resource { kMemory, kLink, kPort };
 
 struct Cost {
   double total = 0;                    // seconds
   double congestion = 0;               // seconds
-  double locality = 0;                 // seconds
-  std::optional<double> remote_share;  // bytes between nodes / all bytes between different ranks
+  double locality = 0;                 // seconds, byte_time + message_time
+  double byte_time = 0;                // seconds
+  double message_time = 0;             // seconds
+  std::optional<double> remote_share;  // bytes between nodes / all bytes between different ranks;
+                                       // of messages with weight=messages
   double peak_load = 0;  // max M_k / mean M_k over the machine's nodes; 0 without traffic
+  // The fullest resource and its number: NUMA node, link or last-level cache.
+  Resource fullest = Resource::kMemory;
+  int fullest_index = 0;
 };
 
-// The terms that the cost is made of.
+// The terms of the cost.
 struct Loads {
-  std::vector<double> node;  // M_k, bytes
-  std::vector<double> link;  // R_kl for k < l, bytes, row-major nodes x nodes
+  std::vector<double> node;                // M_k, amount
+  std::vector<double> link;                // R_kl for k < l, amount, row-major nodes x nodes
+  std::vector<double> port;                // P_c, amount; empty if the model has no ports
+  double byte_time = 0, message_time = 0;  // seconds
+  double remote = 0;                       // bytes between nodes; with weight=messages: messages
 };
 
-// `off_node` as in evaluate. REQUIRES: is_valid(mapping, slots).
+// `off_node` as in evaluate(). REQUIRES: is_valid(mapping, slots).
 Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
                    const Mapping& mapping, std::span<const double> off_node = {});
 
 // `off_node` (per rank, bytes in the interval) may be empty. REQUIRES: is_valid(mapping, slots).
 Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
               const Mapping& mapping, std::span<const double> off_node = {});
+
+// The traffic in each domain.
+struct DomainTraffic {
+  std::array<double, kDomainCount> bytes{}, messages{};  // of pairs with this common domain
+
+  DomainTraffic& operator+=(const DomainTraffic& more);
+  double all_bytes() const;
+  double all_messages() const;
+};
+DomainTraffic traffic_by_domain(const SlotSet& slots, const Traffic& traffic,
+                                const Mapping& mapping);
+
+// "memory of NUMA node 1", "link between NUMA nodes 0 and 1", "port of the cache of CPUs 0-7".
+std::string resource_text(const Machine& machine, const CostModel& model, const Cost& cost);
 
 }  // namespace ondeloc

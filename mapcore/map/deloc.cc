@@ -2,14 +2,14 @@
 // DeLocMap: M. Agung, doctoral thesis, Tohoku University, section 3.3, Algorithm 1, with
 //   L_pair  = S_comm / sum over all pairs in all groups of S_comm     (equation 3.1)
 //   L_group = sum over the pairs of the group of L_pair               (equation 3.2)
-// Groups in descending L_group, in each its pairs in descending L_pair; a pair that is not mapped
-// goes to the current node, and every pair placed moves on to the next node, so that the pairs of a
-// group land on different nodes.
+// Groups are taken in descending L_group, and the pairs of a group in descending L_pair. A pair
+// that is not mapped goes to the current node. Every placed pair moves the turn on to the next
+// node, so that the pairs of a group land on different nodes.
 //
-// What the algorithm leaves open: ties go by rank index. A full node is passed over. Of a pair with
-// one rank mapped already, the other rank goes to the current node, as line 12 says;
-// with `deloc:join` it goes to its partner's node while that has room (and the turn does not move).
-// Ranks that talk to nobody fill what is left, round-robin.
+// The algorithm leaves four rules open. Ties go by rank index. A full node is passed over. If one
+// rank of a pair is already mapped, the other rank goes to the current node, as line 12 says; with
+// `deloc:join` the other rank goes to its partner's node while that node has room (and the turn
+// does not move). Ranks without traffic fill the remaining slots, round-robin.
 #include "mapcore/map/deloc.h"
 
 #include <algorithm>
@@ -43,16 +43,15 @@ class RoundRobin {
     for (auto& slots : free_) std::reverse(slots.begin(), slots.end());  // taken from the back
   }
 
-  bool has(int rank) const { return mapping_[static_cast<std::size_t>(rank)].value >= 0; }
+  bool has(int rank) const { return mapping_[rank].value >= 0; }
   std::size_t room(std::size_t node) const { return free_[node].size(); }
-  std::size_t node_of(int rank) const {
-    return node_of_slot(mapping_[static_cast<std::size_t>(rank)]);
-  }
+  std::size_t node_of(int rank) const { return node_of_slot(mapping_[rank]); }
   void place(int rank, std::size_t node) {
-    mapping_[static_cast<std::size_t>(rank)] = free_[node].back();
+    mapping_[rank] = free_[node].back();
     free_[node].pop_back();
   }
-  // The current node, or the next one with room for `wanted`, or with less room anywhere for one.
+  // Returns the current node, or the next node with room for `wanted` ranks. If no node has that
+  // room, returns the next node with room for one rank.
   std::size_t current(std::size_t wanted) const {
     for (; wanted > 1; --wanted) {
       if (const auto node = from_turn(wanted)) return *node;
@@ -64,8 +63,7 @@ class RoundRobin {
 
  private:
   std::size_t node_of_slot(SlotIndex slot) const {
-    return static_cast<std::size_t>(
-        request_.slots[static_cast<std::size_t>(slot.value)].node.value);
+    return static_cast<std::size_t>(request_.slots[slot.value].node.value);
   }
   std::optional<std::size_t> from_turn(std::size_t wanted) const {
     for (std::size_t step = 0; step < free_.size(); ++step) {
@@ -101,7 +99,7 @@ double load(const PairGroup& group) {
                          [](double sum, const TaskPair& pair) { return sum + pair.bytes; });
 }
 
-// Lines 2 and 3: heaviest group first, ties in the order given (time).
+// Lines 2 and 3: heaviest group first; ties keep the given order (time).
 std::vector<std::size_t> sorted_groups(std::span<const PairGroup> groups) {
   double all = 0;
   for (const PairGroup& group : groups) all += load(group);
@@ -114,7 +112,7 @@ std::vector<std::size_t> sorted_groups(std::span<const PairGroup> groups) {
   return order;
 }
 
-// Line 8. L_pair is S_comm over a constant: the order is that of the bytes.
+// Line 8. L_pair is S_comm divided by a constant: the order is the order of the bytes.
 PairGroup sorted_pairs(PairGroup group) {
   std::sort(group.begin(), group.end(), [](const TaskPair& x, const TaskPair& y) {
     return std::tuple(-x.bytes, x.a, x.b) < std::tuple(-y.bytes, y.a, y.b);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// lama: layouts of the Locality-Aware Mapping Algorithm; grammar and source in
-// mapcore/options/lama_layout.h. The nested loops of its figure 1 over the maximal tree of one
-// node: levels that the layout does not name are pruned (their children become those of the
-// parent), coordinates that do not exist or are not available are skipped.
+// lama: layouts of the Locality-Aware Mapping Algorithm. Grammar and source:
+// mapcore/options/lama_layout.h. The algorithm is the nested loops of the paper's figure 1 over the
+// maximal tree of one node. Levels that the layout does not name are pruned: their children become
+// children of the parent. Coordinates that do not exist or are not available are skipped.
 #include "mapcore/map/lama.h"
 
 #include <fmt/format.h>
@@ -15,13 +15,13 @@
 namespace ondeloc {
 namespace {
 
-// Where a PU sits in the pruned tree: per level of the layout, its number among the children of its
-// parent.
+// Position of a PU in the pruned tree: for each level of the layout, the number of the object among
+// the children of its parent.
 using Coordinate = std::vector<int>;
 
 int ancestor(const Pu& pu, int level) {
-  // A level that the machine has not is one object a parent, whose id is -1 everywhere.
-  return pu.ancestor[static_cast<std::size_t>(level)];
+  // A level that the machine lacks is one object per parent, whose id is -1 everywhere.
+  return pu.ancestor[level];
 }
 
 std::size_t count_objects(const Machine& machine, int level) {
@@ -31,9 +31,8 @@ std::size_t count_objects(const Machine& machine, int level) {
   return static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
 }
 
-// The levels of the layout, outermost first. Only NUMA nodes have no fixed place: they hold
-// packages or caches on one machine and stand inside them on another, which the numbers of objects
-// tell.
+// Returns the levels of the layout, outermost first. Only NUMA nodes have no fixed place: they hold
+// packages or caches on one machine and are inside them on another. The numbers of objects decide.
 std::vector<int> by_containment(const Machine& machine, std::vector<int> levels) {
   std::sort(levels.begin(), levels.end());
   auto numa = std::find(levels.begin(), levels.end(), static_cast<int>(Level::kNuma));
@@ -55,7 +54,7 @@ class Tree {
 
   const std::vector<int>& nesting() const { return nesting_; }
   int width(std::size_t depth) const { return width_[depth]; }
-  // nullptr where there is none.
+  // Returns nullptr if there is no such PU.
   const Pu* find(const Coordinate& at) const {
     const auto hit = pu_at_.find(at);
     return hit == pu_at_.end() ? nullptr : hit->second;
@@ -82,8 +81,8 @@ class Tree {
   std::map<Coordinate, const Pu*> pu_at_;
 };
 
-// Objects of one level: the id of a PU's object. A level that the machine has not is one object a
-// parent, so the parent stands for it.
+// Returns the id of the PU's object of the level. A level that the machine lacks is one object per
+// parent, so the parent stands for that object.
 std::int64_t object_of(const Pu& pu, int level) {
   for (; level >= 0; --level) {
     if (ancestor(pu, level) >= 0) return ancestor(pu, level);
@@ -91,9 +90,9 @@ std::int64_t object_of(const Pu& pu, int level) {
   return 0;
 }
 
-class Mapper {
+class LamaPlacer {
  public:
-  Mapper(const MapRequest& request, const LamaLayout& layout)
+  LamaPlacer(const MapRequest& request, const LamaLayout& layout)
       : request_(request),
         layout_(layout),
         machine_(request.whole != nullptr ? *request.whole : request.machine),
@@ -104,9 +103,9 @@ class Mapper {
     }
   }
 
-  // Passes over the whole tree. In the first each PU takes one rank and each limit holds; where
-  // ranks are left and may share, limits are raised until every PU is in use, and only then does
-  // a PU take one rank more.
+  // Makes passes over the whole tree. In the first pass each PU takes one rank and each limit
+  // holds. If ranks are left and may share, limits are raised until every PU is in use, and only
+  // then does a PU take one rank more.
   Result<Mapping> run() {
     const auto ranks = static_cast<std::size_t>(request_.traffic.ranks());
     std::size_t most = 0;
@@ -138,10 +137,25 @@ class Mapper {
     const int level = layout_.levels[left - 1];
     const auto depth = static_cast<std::size_t>(
         std::find(tree_.nesting().begin(), tree_.nesting().end(), level) - tree_.nesting().begin());
-    for (int i = 0; i < tree_.width(depth) && mapping_.size() < ranks; ++i) {
+    for (const int i : visited(level, tree_.width(depth))) {
+      if (mapping_.size() == ranks) return;
       at[depth] = i;
       loop(left - 1, at, ranks);
     }
+  }
+
+  // Numbers from 0 to width - 1: those that the layout names first, in its order.
+  std::vector<int> visited(int level, int width) const {
+    std::vector<int> order;
+    for (const LamaOrder& wanted : layout_.orders) {
+      if (wanted.level != level) continue;
+      for (const int i : wanted.first)
+        if (i < width) order.push_back(i);
+    }
+    const std::vector<int> named = order;
+    for (int i = 0; i < width; ++i)
+      if (std::find(named.begin(), named.end(), i) == named.end()) order.push_back(i);
+    return order;
   }
 
   void try_place(const Coordinate& at) {
@@ -177,8 +191,7 @@ class Mapper {
 
   void number_by_thread() {
     auto key = [&](SlotIndex slot) {
-      const Pu* pu = request_.machine.find(
-          PuOs(request_.slots[static_cast<std::size_t>(slot.value)].pus.first()));
+      const Pu* pu = request_.machine.find(PuOs(request_.slots[slot.value].pus.first()));
       return std::pair(pu == nullptr ? CpuSet::kMaxCpu : pu->logical.value, slot.value);
     };
     std::sort(mapping_.begin(), mapping_.end(),
@@ -221,7 +234,7 @@ CpuSet lama_binding(const Machine& machine, const LamaWidth& bind, PuOs first) {
 Result<Mapping> map_lama(const MapRequest& request, std::string_view argument) {
   const auto layout = parse_lama(argument);
   if (!layout) return layout.error();
-  return Mapper(request, *layout).run();
+  return LamaPlacer(request, *layout).run();
 }
 
 }  // namespace ondeloc

@@ -8,10 +8,12 @@
 #include <map>
 
 #include "mapcore/base/json_text.h"
+#include "mapcore/base/quantity.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/rankfile/rankfile.h"
+#include "mapcore/rankfile/resolve.h"
 
 namespace ondeloc {
 
@@ -19,14 +21,13 @@ using Json = nlohmann::ordered_json;
 
 RankCpus placement_of(const SlotSet& slots, const Mapping& mapping) {
   RankCpus placement;
-  for (const SlotIndex slot : mapping)
-    placement.push_back(slots[static_cast<std::size_t>(slot.value)].pus);
+  for (const SlotIndex slot : mapping) placement.push_back(slots[slot.value].pus);
   return placement;
 }
 
 namespace {
 
-// A whole number of the document in [0, limit), or nothing.
+// Returns the whole number in the document if it is in [0, limit), else nothing.
 std::optional<int> index_in(const Json& value, int limit) {
   if (!value.is_number_unsigned() && !value.is_number_integer()) return std::nullopt;
   const auto number = value.get<std::int64_t>();
@@ -41,9 +42,9 @@ Status add_rank(const Json& entry, RankCpus& placement) {
   if (!rank) return Error(fmt::format("rank {} is out of range", shorten(entry["rank"].dump())));
   const auto at = static_cast<std::size_t>(*rank);
   if (placement.size() <= at) placement.resize(at + 1);
-  if (!placement[at].empty()) return Error(fmt::format("rank {} stands there twice", *rank));
+  if (!placement[at].empty()) return Error(fmt::format("rank {} appears twice", *rank));
   if (!entry["pus"].is_array() || entry["pus"].empty())
-    return Error(fmt::format("rank {}: \"pus\" is no list of CPU numbers", *rank));
+    return Error(fmt::format("rank {}: \"pus\" is not a list of CPU numbers", *rank));
   for (const Json& pu : entry["pus"]) {
     const auto os = index_in(pu, CpuSet::kMaxCpu);
     if (!os) {
@@ -58,12 +59,13 @@ Status add_rank(const Json& entry, RankCpus& placement) {
 
 Result<RankCpus> parse_mapping_json(std::string_view text, std::string_view name) {
   if (is_json_too_deep(text))
-    return Error(fmt::format("mapping '{}': brackets nest deeper than {}, it is no mapping of ours",
-                             name, kMaxJsonDepth));
+    return Error(fmt::format(
+        "mapping '{}': brackets nest deeper than {}; ondeloc never writes such a mapping", name,
+        kMaxJsonDepth));
   const Json document = Json::parse(text, nullptr, false);
   if (document.is_discarded()) return Error(fmt::format("mapping '{}': not valid JSON", name));
   if (!document.is_object() || !document.contains("ranks") || !document["ranks"].is_array())
-    return Error(fmt::format("mapping '{}': no list \"ranks\" in it", name));
+    return Error(fmt::format("mapping '{}': the document has no list \"ranks\"", name));
   RankCpus placement;
   for (const Json& entry : document["ranks"]) {
     if (Status added = add_rank(entry, placement); !added)
@@ -78,20 +80,27 @@ Status check_one_node(const Rankfile& file) {
   for (const auto& [rank, entry] : file.entries) {
     const RankfileEntry& first = file.entries.begin()->second;
     if (host_of(entry) == host_of(first)) continue;
-    return Error(fmt::format("it names the nodes '{}' and '{}' (line {}), a mapping is of one node",
-                             shorten(host_of(first)), shorten(host_of(entry)), entry.line));
+    return Error(
+        fmt::format("the file names the nodes '{}' and '{}' (line {}); a mapping is of one node",
+                    shorten(host_of(first)), shorten(host_of(entry)), entry.line));
   }
   return {};
 }
 
-// The mapping may be of another machine. Who names CPUs of the host means the host.
+// Hints that the mapping may be of another machine, unless the user has named CPUs of the host.
 std::string hint_at_topology(const Machine& machine, const CpuSet& usable) {
   if (machine.source != "host" || !(usable == machine.allowed)) return "";
-  return " (on this machine: say with --topology which machine the ranks run on)";
+  return " (on this machine; name the machine of the ranks with --topology)";
 }
 
-Result<RankCpus> resolve_rankfile(std::string_view text, const std::string& name,
-                                  const Machine& machine, const CpuSet& usable) {
+bool must_have_place(const PlacedRanks& ranks, int rank) {
+  return ranks.needed.empty() || std::binary_search(ranks.needed.begin(), ranks.needed.end(), rank);
+}
+
+}  // namespace
+
+Result<RankCpus> parse_rankfile_placement(std::string_view text, const std::string& name,
+                                          const Machine& machine, const CpuSet& usable) {
   const auto file = parse_rankfile(text, name);
   if (!file) return file.error();
   if (Status one = check_one_node(*file); !one)
@@ -112,21 +121,18 @@ Result<RankCpus> resolve_rankfile(std::string_view text, const std::string& name
   return placement;
 }
 
-bool must_have_place(const PlacedRanks& ranks, int rank) {
-  return ranks.needed.empty() || std::binary_search(ranks.needed.begin(), ranks.needed.end(), rank);
-}
-
 Status check_placement(const RankCpus& placement, const Machine& machine, const CpuSet& usable,
-                       const PlacedRanks& ranks) {
+                       PlacedRanks ranks) {
+  if (ranks.may_be_more) ranks.count = std::max(ranks.count, static_cast<int>(placement.size()));
   if (placement.size() > static_cast<std::size_t>(ranks.count)) {
-    return Error(fmt::format("it places rank {}, there are {} ranks (0 to {})",
+    return Error(fmt::format("the file places rank {}, but there are {} ranks (0 to {})",
                              placement.size() - 1, ranks.count, ranks.count - 1));
   }
   for (int rank = 0; rank < ranks.count; ++rank) {
     const auto at = static_cast<std::size_t>(rank);
     const bool placed = at < placement.size() && !placement[at].empty();
     if (!placed && must_have_place(ranks, rank))
-      return Error(fmt::format("rank {} has no place in it", rank));
+      return Error(fmt::format("the file does not place rank {}", rank));
     if (!placed) continue;
     if (!placement[at].is_subset_of(usable)) {
       return Error(fmt::format("rank {} is on CPUs {}, outside {}{}", rank,
@@ -137,30 +143,12 @@ Status check_placement(const RankCpus& placement, const Machine& machine, const 
   return {};
 }
 
-}  // namespace
-
-Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
-                                const CpuSet& usable, PlacedRanks ranks) {
-  const auto file = read_file(path, kMaxMappingBytes);
-  if (!file) return file.error();
-  const std::string_view text = without_mark(*file);
-  const std::string name = name_of_input(path);
-  const bool is_json = trim_blanks(text).starts_with('{');
-  auto placement =
-      is_json ? parse_mapping_json(text, name) : resolve_rankfile(text, name, machine, usable);
-  if (!placement) return placement;
-  if (ranks.may_be_more) ranks.count = std::max(ranks.count, static_cast<int>(placement->size()));
-  if (Status good = check_placement(*placement, machine, usable, ranks); !good)
-    return std::move(good).error().within(fmt::format("mapping '{}'", name));
-  return placement;
-}
-
 std::string numa_name(int os) { return os < 0 ? "none" : std::to_string(os); }
 
 namespace {
 
 int numa_os(const Machine& machine, const CpuSet& pus) {
-  return machine.nodes[static_cast<std::size_t>(make_slot(machine, pus).node.value)].os;
+  return machine.nodes[make_slot(machine, pus).node.value].os;
 }
 
 }  // namespace
@@ -194,10 +182,9 @@ std::string to_table(const Machine& machine, const RankCpus& placement, const Ma
                         numa_name(numa_os(machine, placement[rank])), placement[rank].to_list());
   }
   text += fmt::format(
-      "\nalgorithm {}, computed in {:.3f} ms\npredicted cost {:.6g} s "
-      "(congestion {:.6g} s + locality {:.6g} s)\n",
-      report.algorithm, report.seconds * 1e3, report.cost.total, report.cost.congestion,
-      report.cost.locality);
+      "\nalgorithm {}, computed in {}\npredicted cost {} (congestion {} + locality {})\n",
+      report.algorithm, seconds_text(report.seconds), seconds_text(report.cost.total),
+      seconds_text(report.cost.congestion), seconds_text(report.cost.locality));
   text += fmt::format("remote share {}, peak load {:.3f}, migrations {}\n",
                       report.cost.remote_share ? fmt::format("{:.4f}", *report.cost.remote_share)
                                                : std::string("-"),
@@ -212,7 +199,7 @@ struct Core {
   CpuSet pus;
 };
 
-// Cores in logical order; single PUs where the machine has no cores.
+// Returns the cores in logical order, or single PUs if the machine has no cores.
 std::vector<Core> cores_of(const Machine& machine) {
   std::vector<Core> cores;
   const bool has_cores = !machine.pus.empty() && machine.pus.front().at(Level::kCore) >= 0;

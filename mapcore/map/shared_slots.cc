@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots for more ranks than there is room for.
+#include "mapcore/map/shared_slots.h"
+
 #include <algorithm>
 #include <map>
 
@@ -8,8 +9,8 @@
 namespace ondeloc {
 namespace {
 
-// n slots from fewer: every PU is used as often as any other, give or take one, and so is every
-// node.
+// Makes n slots from fewer: every PU is used as often as any other, give or take one, and so is
+// every node.
 SlotSet repeat(const SlotSet& base, std::size_t n) {
   SlotSet slots;
   while (slots.size() + base.size() <= n) slots.insert(slots.end(), base.begin(), base.end());
@@ -23,16 +24,17 @@ SlotSet repeat(const SlotSet& base, std::size_t n) {
   return slots;
 }
 
-// PUs that slots are taken from in turn, the first after the last.
+// PUs from which slots are taken in turn; after the last PU comes the first.
 struct Circle {
   std::vector<PuOs> pus;
   int slots = 0;
   std::size_t next = 0;
-  // How often a PU would be used with one slot more.
+  // Slots per PU if there were one slot more.
   double next_use() const { return (slots + 1) / static_cast<double>(pus.size()); }
 };
 
-// Core by core; those with a thread outside of `pus` come last, or all behind them were split.
+// Returns the PUs core by core. Cores with a thread outside `pus` come last, because otherwise the
+// slots after them would split cores.
 std::vector<PuOs> pus_of_node(const Machine& machine, const CpuSet& pus, NodeIndex node) {
   std::vector<const Pu*> found;
   std::map<int, int> threads;
@@ -50,7 +52,8 @@ std::vector<PuOs> pus_of_node(const Machine& machine, const CpuSet& pus, NodeInd
   return in_order;
 }
 
-// The nodes that a slot fits into, each for itself, and the others together, where it fits there.
+// Returns a circle for each node that a slot fits into, and a circle for all other nodes together
+// if a slot fits there.
 std::vector<Circle> circles_of(const Machine& machine, const CpuSet& pus, std::size_t size) {
   std::vector<Circle> circles;
   Circle small;
@@ -102,6 +105,46 @@ SlotSet shared_slots(const Machine& machine, const CpuSet& pus, int count, int c
   const SlotSet cut = cut_slots(machine, pus, cpus_per_task, false);
   if (cut.size() >= n || count_pus(cut) == (pus & machine.all_pus()).count()) return repeat(cut, n);
   return slots_in_turn(machine, pus, count, cpus_per_task);
+}
+
+bool shares_caches(const Machine& machine, const CpuSet& pus) {
+  return machine.nodes.size() == 1 && machine.splits_nodes() &&
+         std::all_of(machine.llcs.begin(), machine.llcs.end(), [&](const Llc& llc) {
+           const int count = (llc.pus & pus).count();
+           return count == 0 || count > 1;
+         });
+}
+
+namespace {
+
+SlotSet whole_cache_slots(const Machine& machine, const CpuSet& pus, int count) {
+  struct Group {
+    CpuSet pus;
+    int slots = 0;
+    double next_use() const { return (slots + 1) / static_cast<double>(pus.count()); }
+  };
+  std::vector<Group> groups;
+  for (const Llc& llc : machine.llcs)
+    if (llc.pus.intersects(pus)) groups.push_back({llc.pus & pus});
+  for (int i = 0; i < count; ++i)
+    ++std::min_element(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+        return a.next_use() < b.next_use();
+      })->slots;
+  SlotSet slots;
+  for (const Group& group : groups)
+    for (int i = 0; i < group.slots; ++i) slots.push_back(make_slot(machine, group.pus));
+  return slots;
+}
+
+}  // namespace
+
+SlotSet whole_node_slots(const Machine& machine, const CpuSet& pus, int count) {
+  if (shares_caches(machine, pus)) return whole_cache_slots(machine, pus, count);
+  SlotSet slots = shared_slots(machine, pus, count, 1);
+  for (Slot& slot : slots) slot.pus = machine.nodes[slot.node].pus & pus;
+  std::stable_sort(slots.begin(), slots.end(),
+                   [](const Slot& a, const Slot& b) { return a.node < b.node; });
+  return slots;
 }
 
 }  // namespace ondeloc

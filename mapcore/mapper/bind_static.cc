@@ -3,58 +3,52 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "mapcore/base/text.h"
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/binder.h"
 #include "mapcore/binding/proc.h"
+#include "mapcore/mapper/bind_lama.h"
 #include "mapcore/rankfile/rankfile.h"
+#include "mapcore/rankfile/resolve.h"
 #include "mapcore/topology/load.h"
 
 namespace ondeloc {
 namespace {
 
-// Hexadecimal, the last digit holds CPUs 0 to 3. False where it is not.
-bool add_hex_mask(std::string_view text, CpuSet& out) {
-  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
-  if (text.empty() || text.size() > CpuSet::kMaxCpu / 4) return false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[text.size() - 1 - at];
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
-    if (digit < 0) return false;
-    for (int bit = 0; bit < 4; ++bit) {
-      if ((digit & (1 << bit)) != 0) out.set(PuOs(static_cast<int>(4 * at) + bit));
-    }
-  }
-  return true;
+// The CPUs of all tasks of the step on this node, empty if Slurm has not listed them.
+CpuSet listed_cpus(const BindArguments& call) {
+  if (!call.cpu_bind_type.starts_with("mask_cpu")) return {};
+  auto cpus = CpuSet::parse_mask_list(call.cpu_bind_list);
+  return cpus ? *std::move(cpus) : CpuSet();
 }
 
-// What the step may use here: the kernel's cpuset, and where Slurm wrote all masks down, no more
-// than those.
-CpuSet usable_cpus(const StaticRequest& request, const Machine& machine) {
+// The CPUs that the step may use on this node: the kernel's cpuset, and only those of them that
+// Slurm has listed, if it has listed any.
+CpuSet usable_cpus(const BindArguments& call, const Machine& machine) {
   CpuSet usable = machine.allowed;
-  if (const auto step = read_step_cpuset(request.pid)) usable &= step->cpus;
-  const CpuSet listed = cpus_of_bind_list(request.cpu_bind_type, request.cpu_bind_list);
+  if (const auto step = read_step_cpuset(call.pid)) usable &= step->cpus;
+  const CpuSet listed = listed_cpus(call);
   if (!listed.empty()) usable &= listed;
   return usable;
 }
 
-std::string name_of(const StaticRequest& request) {
-  return fmt::format("rankfile '{}'", shorten_path(request.file));
+std::string name_of(const BindArguments& call) {
+  if (is_layout(call.file)) return fmt::format("layout '{}'", call.file);
+  return fmt::format("rankfile '{}'", shorten_path(call.file));
 }
 
-Status check_ranks(const Rankfile& file, const StaticRequest& request) {
-  const std::string name = name_of(request);
+Status check_ranks(const Rankfile& file, const BindArguments& call) {
+  const std::string name = name_of(call);
   for (const auto& [rank, entry] : file.entries) {
-    if (rank.value >= request.ranks) {
+    if (rank.value >= call.ranks) {
       return Error(
-          fmt::format("{}: line {}: there is no rank {}: the step has {} rank{}, counted from 0",
-                      name, entry.line, rank.value, request.ranks, request.ranks == 1 ? "" : "s"));
+          fmt::format("{}: line {}: rank {} does not exist: the step has {}, counted from 0", name,
+                      entry.line, rank.value, counted(call.ranks, "rank")));
     }
   }
-  for (int rank = 0; rank < request.ranks; ++rank) {
+  for (int rank = 0; rank < call.ranks; ++rank) {
     if (!file.entries.contains(WorldRank(rank))) {
       return Error(
           fmt::format("{}: rank {} is missing: every rank of the step needs a line", name, rank));
@@ -63,52 +57,57 @@ Status check_ranks(const Rankfile& file, const StaticRequest& request) {
   return {};
 }
 
-Result<Rankfile> read_checked(const StaticRequest& request) {
-  auto file = read_rankfile(request.file);
+Result<Rankfile> read_checked(const BindArguments& call) {
+  auto file = read_rankfile(call.file);
   if (!file) return file;
-  if (Status good = check_ranks(*file, request); !good) return std::move(good).error();
+  if (Status good = check_ranks(*file, call); !good) return std::move(good).error();
   return file;
 }
 
-Result<CpuSet> cpus_of_rank(const Rankfile& file, const StaticRequest& request,
+Result<CpuSet> cpus_of_rank(const Rankfile& file, const BindArguments& call,
                             const Machine& machine) {
-  const std::string name = name_of(request);
-  const RankfileEntry& entry = file.entries.at(request.rank);
-  if (!is_on_node(entry, request.node, request.node_index)) {
+  const std::string name = name_of(call);
+  const RankfileEntry& entry = file.entries.at(WorldRank(call.rank));
+  if (!is_on_node(entry, call.node, call.node_index)) {
     return Error(fmt::format("{}: line {}: rank {} is on host '{}', but Slurm started it on '{}'",
-                             name, entry.line, request.rank.value, shorten(host_of(entry)),
-                             request.node));
+                             name, entry.line, call.rank, shorten(host_of(entry)), call.node));
   }
-  auto pus = resolve_slots(entry, machine, usable_cpus(request, machine),
-                           request.relative || file.relative);
+  auto pus =
+      resolve_slots(entry, machine, usable_cpus(call, machine), call.relative || file.relative);
   if (!pus) return std::move(pus).error().within(name);
   return pus;
 }
 
-}  // namespace
-
-CpuSet cpus_of_bind_list(const std::string& type, const std::string& list) {
-  CpuSet cpus;
-  if (!type.starts_with("mask_cpu")) return cpus;
-  for (const std::string_view mask : split(list, ',')) {
-    if (!add_hex_mask(mask.substr(0, mask.find('*')), cpus)) return {};
-  }
-  return cpus;
+std::string warning_about(const CpuSet& pus, const BindArguments& call) {
+  const int count = pus.count();
+  if (static_cast<std::uint32_t>(count) >= call.cpus_per_task) return "";
+  return fmt::format(
+      "{}: rank {} gets {}, but the step has {} for each rank; name more CPUs in the {} or use a "
+      "smaller srun -c",
+      name_of(call), call.rank, counted(count, "CPU"), call.cpus_per_task,
+      is_layout(call.file) ? "layout" : "file");
 }
 
-StaticOutcome bind_static(const StaticRequest& request) {
-  auto file = read_checked(request);
-  if (!file) return {Fault::kUser, file.error().message()};
-  auto machine = load_machine(request.topology);
-  if (!machine) return {Fault::kInternal, machine.error().message()};
-  auto pus = cpus_of_rank(*file, request, *machine);
-  if (!pus) return {Fault::kUser, pus.error().message()};
-  if (Status bound = set_affinity(request.pid, *pus); !bound) {
-    return {Fault::kInternal,
-            fmt::format("{}: rank {}: CPUs {}: {}", name_of(request), request.rank.value,
-                        pus->to_list(), bound.error().message())};
+}  // namespace
+
+StaticOutcome bind_static(const BindArguments& call) {
+  std::optional<Rankfile> file;
+  if (!is_layout(call.file)) {
+    auto read = read_checked(call);
+    if (!read) return {Fault::kUser, read.error().message()};
+    file = *std::move(read);
   }
-  return {};
+  auto machine = load_machine(call.topology);
+  if (!machine) return {Fault::kInternal, machine.error().message()};
+  auto pus = file ? cpus_of_rank(*file, call, *machine)
+                  : cpus_by_lama(call, *machine, usable_cpus(call, *machine));
+  if (!pus && !file) return {Fault::kUser, name_of(call) + ": " + pus.error().message()};
+  if (!pus) return {Fault::kUser, pus.error().message()};
+  if (Status bound = set_affinity(call.pid, *pus); !bound) {
+    return {Fault::kInternal, fmt::format("{}: rank {}: CPUs {}: {}", name_of(call), call.rank,
+                                          pus->to_list(), bound.error().message())};
+  }
+  return {Fault::kNone, warning_about(*pus, call)};
 }
 
 }  // namespace ondeloc

@@ -5,68 +5,64 @@
 
 #include <algorithm>
 
+#include "mapcore/base/quantity.h"
+#include "mapcore/base/text.h"
 #include "mapcore/binding/memory.h"
-#include "mapcore/mapper/rank_notes.h"
+#include "mapcore/mapper/adapter_bytes.h"
+#include "mapcore/mapper/report_levels.h"
+#include "mapcore/options/option_table.h"
+#include "mapcore/step/rank_notes.h"
 
 namespace ondeloc {
 namespace {
 
 void add_ranks(const MapperState& state, Report& report) {
-  for (int i = 0; i < state.ranks.count(); ++i) {
-    const RankState& rank = state.ranks.all()[static_cast<std::size_t>(i)];
-    const pid_t pid = rank.attached() ? rank.process : rank.gone;
-    ReportRank line{rank.world.value, i, pid, rank.initial.to_list(), rank.initial.to_list(), 0};
+  for (const LocalRank local : state.ranks.ids()) {
+    const RankState& rank = state.ranks.at(local);
+    ReportRank line;
+    line.rank = rank.world.value;
+    line.local = local.value;
+    line.pid = rank.attached() ? rank.process : rank.gone;
+    line.threads = rank.threads;
+    line.initial_cpus = line.start_cpus = line.final_cpus = rank.initial.to_list();
     if (state.placement != nullptr) {
-      line.final_cpus = state.placement->bound_to(LocalRank(i)).to_list();
-      line.migrations = state.placement->migrations_of(LocalRank(i));
+      const RankBindings& bindings = state.placement->bindings();
+      line.start_cpus = bindings[local].start.to_list();
+      line.final_cpus = bindings.mask_of(local).to_list();
+      line.migrations = bindings[local].migrations;
       report.migrations += line.migrations;
     }
+    if (state.gpus != nullptr) state.gpus->fill(local, line);
     report.ranks.push_back(std::move(line));
   }
 }
 
 void add_matrix(const MapperState& state, Report& report) {
-  auto world = [&](int local) {
-    return state.ranks.all()[static_cast<std::size_t>(local)].world.value;
-  };
+  auto world = [&](int local) { return state.ranks.at(LocalRank(local)).world.value; };
   for (int i = 0; i < state.ranks.count(); ++i) {
     for (int j = 0; j < state.ranks.count(); ++j) {
-      const ondeloc_cell& cell = state.counters.total(i, j);
+      const ondeloc_cell cell = state.counters.total(i, j);
       if (i == j || cell.messages == 0) continue;
       report.matrix.push_back({world(i), world(j), cell.bytes, cell.messages});
     }
-    const ondeloc_cell& off = state.counters.total_off_node(i);
+    const ondeloc_cell off = state.counters.total_off_node(i);
     if (off.messages > 0) report.off_node.push_back({world(i), -1, off.bytes, off.messages});
+    const ondeloc_cell& modelled = state.ranks.all()[static_cast<std::size_t>(i)].modelled;
+    if (modelled.messages > 0)
+      report.modelled.push_back({world(i), -1, modelled.bytes, modelled.messages});
   }
 }
 
-template <class T>
-std::string text_of(T value, std::initializer_list<const char*> names) {
-  return names.begin()[static_cast<std::size_t>(value)];
-}
-
-std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
-
-// One for every row of key_rows(), in that order.
+// The values in force, a row for each key.
 void add_options(const MapperConfig& config, Report& report) {
-  const Options& o = config.options;
-  const std::uint32_t interval = std::max(o.interval_ms, config.min_interval_ms);
-  report.options = {{"algorithm", o.algorithm},
-                    {"interval", fmt::format("{}ms", interval)},
-                    {"max-interval", fmt::format("{}ms", std::max(o.max_interval_ms, interval))},
-                    {"slope", fmt::format("{}", o.slope)},
-                    {"threshold", fmt::format("{}", o.threshold)},
-                    {"decide", text_of(o.decide, {"auto", "always", "never"})},
-                    {"transport", text_of(o.transport, {"auto", "shm", "pmix"})},
-                    {"memory", text_of(o.memory, {"auto", "follow", "stay"})},
-                    {"report", o.report},
-                    {"cells", fmt::format("{}", o.cells)},
-                    {"on-error", text_of(o.on_error, {"fail", "warn"})},
-                    {"relative", yes_or_no(o.relative)},
-                    {"verbose", yes_or_no(o.verbose)}};
+  Options in_force = config.options;
+  in_force.interval_ms = std::max(in_force.interval_ms, config.min_interval_ms);
+  in_force.max_interval_ms = std::max(in_force.max_interval_ms, in_force.interval_ms);
+  for (const KeyRow& row : key_rows()) report.options.emplace_back(row.name, row.get(in_force));
 }
 
-// Where nobody attached nothing was planned: what Slurm bound the tasks to is the step's part.
+// The part of the machine that the step has. If no rank attached, nothing was planned, and that
+// part is what Slurm bound the tasks to.
 Machine part_of_step(const MapperState& state) {
   if (state.placement != nullptr) return state.placement->slots().machine;
   CpuSet bound;
@@ -77,8 +73,31 @@ Machine part_of_step(const MapperState& state) {
 
 void add_topology(const MapperState& state, Report& report) {
   const Machine machine = part_of_step(state);
-  for (const NumaNode& node : machine.nodes) report.numa.emplace_back(node.os, node.pus.to_list());
+  for (const NumaNode& node : machine.nodes)
+    report.numa.push_back({node.os, node.pus.to_list(), node.package});
+  for (const CpuSet& core : core_sets(machine)) report.cores.push_back(core.to_list());
+  for (const Llc& llc : machine.llcs)
+    report.caches.push_back({machine.nodes[llc.node].os, llc.pus.to_list(), llc.bytes});
   report.cpus = machine.all_pus().to_list();
+  for (const Device& device : machine.devices)
+    report.devices.push_back(
+        {device.name, name_of(device.kind), device.pci, device.node, device.near.to_list()});
+}
+
+void add_predictions(const MappingRound& round, Report& report) {
+  report.model = round.model().sources();
+  report.domains = report_domains(round.levels());
+}
+
+// Slurm, a rankfile or the ranks themselves chose these CPUs.
+std::string note_of_ranks_away(const Report& report) {
+  CpuSet away;  // world ranks
+  for (const ReportRank& rank : report.ranks)
+    if (rank.gpus_near_at_end == false) away.set(PuOs(rank.rank));
+  if (away.empty()) return "";
+  return fmt::format(
+      "GPUs: ranks {} are bound away from their GPUs; `ondeloc topology` lists the CPUs near each",
+      away.to_list());
 }
 
 }  // namespace
@@ -91,8 +110,13 @@ void collect_report(const MapperState& state, Report& report) {
   report.algorithm = state.config.options.algorithm;
   add_options(state.config, report);
   add_topology(state, report);
+  if (state.round != nullptr) add_predictions(*state.round, report);
   add_ranks(state, report);
   add_matrix(state, report);
+  report.adapters = bytes_by_adapter(state.machine.devices, report);
+  if (std::string raised = raised_interval(state.config.options, state.config.min_interval_ms);
+      !raised.empty())
+    report.notes.push_back(std::move(raised));
   for (const RankNote& note : notes_of_ranks(state.ranks)) report.notes.push_back(note.text);
   if (auto lost = note_of_lost_counts(state.ranks)) report.notes.push_back(*std::move(lost));
   if (!state.config.no_events.empty()) report.notes.push_back(state.config.no_events);
@@ -100,25 +124,57 @@ void collect_report(const MapperState& state, Report& report) {
     const auto& notes = state.placement->notes();
     report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   }
+  if (std::string away = note_of_ranks_away(report); !away.empty())
+    report.notes.push_back(std::move(away));
+  if (state.gpus != nullptr) {
+    for (std::string& note : state.gpus->notes(state.ranks))
+      report.notes.push_back(std::move(note));
+  }
   if (numa_balancing_on())
     report.notes.push_back("kernel.numa_balancing is on: the kernel moves pages too");
 }
 
-std::string summary_line(const Report& report) {
-  double bytes = 0;
-  for (const ReportCell& cell : report.matrix) bytes += static_cast<double>(cell.bytes);
-  std::string shares;
+Run run_of(const Report& report) {
+  Run run;
   for (const ReportInterval& interval : report.intervals) {
-    if (interval.remapped && interval.remote_share_before && interval.remote_share_after) {
-      shares = fmt::format(", remote share {:.2f} -> {:.2f} at the last",
-                           *interval.remote_share_before, *interval.remote_share_after);
-    }
+    RunStep step;
+    step.begin = run.seconds();
+    step.end = interval.t;
+    step.looked_seconds = step.end - step.begin;
+    step.bytes = interval.bytes;
+    step.off_node_bytes = interval.off_node_bytes;
+    step.cost = interval.cost_before;
+    step.remote_before = interval.remote_share_before;
+    step.remote_after = interval.remote_share_after;
+    step.decision = {decision_of(interval.decision).value_or(DecisionKind::kWaits),
+                     interval.gain,
+                     interval.threshold,
+                     interval.migration,
+                     interval.horizon,
+                     interval.ledger};
+    step.moved = interval.moved;
+    run.steps.push_back(std::move(step));
   }
-  return fmt::format(
-      "{}: {} ranks, {:.1f} MB between them, {} remaps, {} migrations{}, mapper {:.0f} ms CPU of "
-      "{:.1f} s",
-      report.node, report.ranks.size(), bytes / 1e6, report.remaps, report.migrations, shares,
-      report.mapper_cpu_ms, report.wall_ms / 1000);
+  run.saved = saved_by(run);
+  const TrafficChange levels = change_of(report.domains);
+  run.crossing_at_start = share_between_nodes(levels.before);
+  run.crossing_as_moved = share_between_nodes(levels.after);
+  return run;
+}
+
+std::string summary_line(const Report& report) {
+  double bytes = 0, off_node = 0;
+  for (const ReportCell& cell : report.matrix) bytes += static_cast<double>(cell.bytes);
+  for (const ReportCell& cell : report.off_node) off_node += static_cast<double>(cell.bytes);
+  const auto count = [](int number, const char* noun) {
+    return counted(static_cast<std::size_t>(number), noun);
+  };
+  return fmt::format("{}: {}, {} between them{}, {}, {}, mapper {} CPU of {}", report.node,
+                     counted(report.ranks.size(), "rank"), bytes_text(bytes),
+                     off_node > 0 ? fmt::format(", {} to other nodes", bytes_text(off_node)) : "",
+                     count(report.remaps, "remap"), count(report.migrations, "migration"),
+                     seconds_text(report.mapper_cpu_ms * 1e-3),
+                     seconds_text(report.wall_ms * 1e-3));
 }
 
 }  // namespace ondeloc

@@ -4,10 +4,13 @@
 
 #include <string>
 
+#include "mapcore/decide/verdict.h"
 #include "mapcore/mapper/counters.h"
+#include "mapcore/mapper/gpu_watch.h"
+#include "mapcore/mapper/mapping_round.h"
 #include "mapcore/mapper/placement.h"
-#include "mapcore/mapper/run.h"
 #include "mapcore/report/report.h"
+#include "mapcore/step/config.h"
 
 namespace ondeloc {
 
@@ -17,13 +20,18 @@ struct MapperState {
   const Machine& machine;
   const Ranks& ranks;
   const Counters& counters;
-  Placement* placement;  // nullptr when no slots could be made
+  Placement* placement;       // nullptr when no slots could be made
+  const MappingRound* round;  // as placement
+  const GpuWatch* gpus;       // as placement
 };
 
 // Fills everything but intervals, events, remaps and times, which the loop keeps itself.
 void collect_report(const MapperState& state, Report& report);
 
-// One line of at most 200 characters for --ondeloc=...,verbose.
+// The run that a report tells of, for verdict().
+Run run_of(const Report& report);
+
+// The line that --ondeloc=...,verbose prints, at most 200 characters.
 std::string summary_line(const Report& report);
 
 }  // namespace ondeloc

@@ -8,34 +8,54 @@ namespace ondeloc {
 Counters::Counters(int local_ranks)
     : ranks_(local_ranks), now_(index(local_ranks, 0)), last_(now_.size()) {}
 
-void Counters::raise(int from, int to, const ondeloc_cell& seen) {
-  ondeloc_cell& cell = now_[index(from, to)];
+namespace {
+
+void raise(ondeloc_cell& cell, const ondeloc_cell& seen) {
   cell.bytes = std::max(cell.bytes, seen.bytes);
   cell.messages = std::max(cell.messages, seen.messages);
 }
 
-void Counters::read_rows(const SegmentView& view) {
-  const auto cells = static_cast<std::size_t>(ranks_) + 1;
-  for (int i = 0; i < ranks_; ++i)
-    view.raise_to_row(i, std::span(now_).subspan(index(i, 0), cells));
+void add_cell(ondeloc_cell& sum, const ondeloc_cell& cell) {
+  sum.bytes += cell.bytes;
+  sum.messages += cell.messages;
 }
 
-void Counters::add_row_event(const SegmentView& view, const RowRecord& row) {
-  const int from = view.local_of_world(row.head.head.world_rank);
-  if (from < 0) return;
-  for (const ondeloc_row_entry& entry : row.entries) {
-    const bool off_node = entry.peer == ONDELOC_ROW_OFF_NODE;
-    const int to = off_node ? ranks_ : view.local_of_world(entry.peer);
-    if (to >= 0) raise(from, to, entry.total);
+}  // namespace
+
+void Counters::raise_fetched(int fetcher, int source, const ondeloc_cell& seen) {
+  if (fetched_.empty()) fetched_.resize(now_.size());
+  raise(fetched_[index(fetcher, source)], seen);
+}
+
+void Counters::read_rows(const SegmentView& view) {
+  const auto cells = static_cast<std::size_t>(ranks_) + 1;
+  for (int i = 0; i < ranks_; ++i) {
+    view.raise_to_row(i, std::span(now_).subspan(index(i, 0), cells));
+    if (!view.fetches(i)) continue;
+    for (int j = 0; j <= ranks_; ++j) raise_fetched(i, j, view.fetched(i, j));
   }
 }
 
-ondeloc_cell Counters::sum_of(int from) const {
+void Counters::add_row_event(const SegmentView& view, const RowRecord& row) {
+  const int rank = view.local_of_world(row.head.head.world_rank);
+  if (rank < 0) return;
+  for (const ondeloc_row_entry& entry : row.entries) {
+    const bool off_node = entry.peer == ONDELOC_ROW_OFF_NODE;
+    const int peer = off_node ? ranks_ : view.local_of_world(entry.peer);
+    if (peer < 0) continue;
+    if (entry.fetched != 0)
+      raise_fetched(rank, peer, entry.total);
+    else
+      raise(now_[index(rank, peer)], entry.total);
+  }
+}
+
+ondeloc_cell Counters::counted_by(int rank) const {
   ondeloc_cell sum{};
   for (int j = 0; j <= ranks_; ++j) {
-    if (j == from) continue;
-    sum.bytes += now_[index(from, j)].bytes;
-    sum.messages += now_[index(from, j)].messages;
+    if (j == rank) continue;
+    add_cell(sum, now_[index(rank, j)]);
+    if (!fetched_.empty()) add_cell(sum, fetched_[index(rank, j)]);
   }
   return sum;
 }
@@ -50,7 +70,7 @@ CounterDelta Counters::take_delta() {
   };
   for (int i = 0; i < ranks_; ++i) {
     for (int j = 0; j <= ranks_; ++j) {
-      const ondeloc_cell& now = now_[index(i, j)];
+      const ondeloc_cell now = j == ranks_ ? total_off_node(i) : total(i, j);
       ondeloc_cell& last = last_[index(i, j)];
       if (now.bytes == last.bytes && now.messages == last.messages) continue;  // most of them
       const double bytes = grown(now.bytes, last.bytes),

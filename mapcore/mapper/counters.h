@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The running totals of all ranks of the node and what came since the last look.
+// The running totals of all ranks of the node, and their growth since the last look.
 //
 // Shape: local_ranks rows of local_ranks + 1 cells, row-major; cell j = sent to local rank j (own
-// cell left out by every reader), the last = sent off the node. Totals come from the segment's
-// rows, or from ROW events (transport=pmix); of two totals the larger counts, so that a lost event
-// costs freshness only. Memory: 32 n^2 bytes. Thread safety: for one thread.
+// cell left out by every reader), the last = sent off the node. What ranks fetch by one-sided
+// communication has the same shape and is kept from the first window on; to readers a fetch is
+// data that its source sent, and a fetch from another node is traffic off the node. Totals come
+// from the segment's rows, or from ROW events (transport=pmix); the larger of two totals counts, so
+// that a lost event makes a total old, never wrong. Memory: 32 n^2 bytes, with windows 48 n^2.
+// Thread safety: for one thread.
 #pragma once
 
 #include <vector>
@@ -29,14 +32,17 @@ class Counters {
   void read_rows(const SegmentView& view);
   void add_row_event(const SegmentView& view, const RowRecord& row);
 
-  // What has come since the last call (all, at the first); a counter that went back counts as
-  // unchanged.
+  // Returns the growth of the counters since the last call, at the first call all they count. A
+  // counter that went back counts as unchanged.
   CounterDelta take_delta();
 
-  const ondeloc_cell& total(int from, int to) const { return now_[index(from, to)]; }
-  const ondeloc_cell& total_off_node(int from) const { return now_[index(from, ranks_)]; }
-  // What rank `from` sent to all others, off the node included.
-  ondeloc_cell sum_of(int from) const;
+  ondeloc_cell total(int from, int to) const { return with_fetched(index(from, to), to, from); }
+  ondeloc_cell total_off_node(int rank) const {
+    return with_fetched(index(rank, ranks_), rank, ranks_);
+  }
+  // Returns what a rank has counted itself: sent to and fetched from all other ranks, those of
+  // other nodes included.
+  ondeloc_cell counted_by(int rank) const;
   int ranks() const { return ranks_; }
 
  private:
@@ -44,11 +50,19 @@ class Counters {
     return static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks_ + 1) +
            static_cast<std::size_t>(to);
   }
-  void raise(int from, int to, const ondeloc_cell& seen);
+  ondeloc_cell with_fetched(std::size_t sent, int fetcher, int source) const {
+    ondeloc_cell sum = now_[sent];
+    if (fetched_.empty()) return sum;
+    sum.bytes += fetched_[index(fetcher, source)].bytes;
+    sum.messages += fetched_[index(fetcher, source)].messages;
+    return sum;
+  }
+  void raise_fetched(int fetcher, int source, const ondeloc_cell& seen);
 
   int ranks_;
   std::vector<ondeloc_cell> now_, last_;
-  std::size_t cells_ = 0;  // of the last delta: the next has as many
+  std::vector<ondeloc_cell> fetched_;  // rows by fetcher; empty while nobody has a window
+  std::size_t cells_ = 0;              // of the last delta: the next has as many
 };
 
 }  // namespace ondeloc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The intervals that a report holds, so that a job of weeks does not fill the mapper's memory: of
-// the first `most` all, then those in which ranks were moved, until there are `most` more. Thread
-// safety: for one thread.
+// The intervals that a report holds. Their number is limited, so that a job of weeks does not fill
+// the mapper's memory: the first `most` intervals, then up to `most` more in which ranks were
+// moved. Thread safety: for one thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ class IntervalLog {
   const std::vector<ReportInterval>& kept() const { return kept_; }
   int remaps() const { return remaps_; }
 
-  // For the report; empty where it has all.
+  // For the report; empty if no interval is left out.
   std::string note() const {
     if (omitted_remaps_ > 0)
       return fmt::format("{} intervals are left out, {} of them with a remap",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From which NUMA node to which the pages of a rank go whose CPUs changed: a rank may have CPUs of
-// several. Thread safety: pure functions.
+// Between which NUMA nodes the pages of a rank move when its CPUs change; a rank may have CPUs of
+// several nodes. Thread safety: pure functions.
 #pragma once
 
 #include <span>
@@ -18,9 +18,9 @@ struct NodePair {
 // Kernel's numbers of the NUMA nodes that these PUs belong to, ascending.
 std::vector<int> nodes_under(const Machine& machine, const CpuSet& pus);
 
-// Every node of `before` that is not in `after` with the one that its pages go to: in order, those
-// that are new first of all; where none is new, any that is left. Both ascending. Empty where one
-// of them is.
+// Pairs every node of `before` that is not in `after` with the node that its pages go to. The nodes
+// that are only in `after` are used in turn; if there is none, all nodes of `after` are. Both
+// inputs are ascending. The result is empty if an input is empty.
 std::vector<NodePair> node_pairs(std::span<const int> before, std::span<const int> after);
 
 }  // namespace ondeloc

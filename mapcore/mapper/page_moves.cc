@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "mapcore/binding/memory.h"
-#include "mapcore/mapper/room.h"
+#include "mapcore/mapper/free_memory.h"
 
 namespace ondeloc {
 namespace {
@@ -24,7 +24,7 @@ bool has(std::span<const int> nodes, int node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
-// Where pages go now that were on their way to `node`.
+// Returns the new target of pages that were moving to `node`.
 int target_of(int node, std::span<const NodePair> fresh, std::span<const int> after) {
   if (has(after, node)) return node;
   const auto next = std::find_if(fresh.begin(), fresh.end(),
@@ -77,9 +77,7 @@ void PageMoves::begin_those_of(LocalRank rank, const RankState& state,
 }
 
 void PageMoves::begin(const Ranks& ranks, std::set<std::string>& notes) {
-  const auto state_of = [&](const Move& move) -> const RankState& {
-    return ranks.all()[static_cast<std::size_t>(move.rank.value)];
-  };
+  const auto state_of = [&](const Move& move) -> const RankState& { return ranks.at(move.rank); };
   std::erase_if(moves_, [&](const Move& move) { return !state_of(move).movable(); });
   for (const Move& move : moves_) {
     if (!move.mover) begin_those_of(move.rank, state_of(move), notes);
@@ -94,7 +92,7 @@ void PageMoves::choose() {
   for (std::size_t i = 0; i < moves_.size(); ++i) moves_[i].fits = fit[i];
 }
 
-// True when it got on.
+// True if pages moved or the move ended.
 bool PageMoves::step(Move& move, const RankState& state, std::set<std::string>& notes) {
   const auto step = move.mover->step();
   if (step && *step != PageMover::Step::kDone) return *step == PageMover::Step::kMoved;
@@ -110,12 +108,12 @@ bool PageMoves::pass(const Ranks& ranks, std::set<std::string>& notes) {
   bool moved = false;
   for (Move& move : moves_) {
     if (!move.fits || move.over) continue;
-    moved |= step(move, ranks.all()[static_cast<std::size_t>(move.rank.value)], notes);
+    moved |= step(move, ranks.at(move.rank), notes);
   }
   return moved;
 }
 
-// True when something moved: what had no room may have some now.
+// True if pages moved: other pages that had no room may have room now.
 bool PageMoves::round(const Ranks& ranks, std::set<std::string>& notes) {
   choose();
   bool moved = false;
@@ -131,7 +129,7 @@ void PageMoves::run(const Ranks& ranks, std::set<std::string>& notes) {
   for (const std::string& note : untrue_) notes.erase(note);
   untrue_.clear();
   for (Move& move : moves_) {
-    move.note = no_room(ranks.all()[static_cast<std::size_t>(move.rank.value)].world, move.nodes);
+    move.note = no_room(ranks.at(move.rank).world, move.nodes);
     notes.insert(move.note);
   }
 }

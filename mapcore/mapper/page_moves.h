@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages that are to follow their ranks, until they have: those that found no room are tried again.
+// Moves the pages of ranks that were moved. Pages that found no room are tried again.
 // Thread safety: for one thread. Nothing here is fatal; what a user should know goes to `notes`.
 #pragma once
 
@@ -10,18 +10,18 @@
 
 #include "mapcore/binding/page_mover.h"
 #include "mapcore/mapper/node_pairs.h"
-#include "mapcore/mapper/ranks.h"
+#include "mapcore/step/ranks.h"
 
 namespace ondeloc {
 
 class PageMoves {
  public:
-  // The rank went from the nodes `before` to those `after` (kernel's numbers, ascending). What it
-  // left on earlier nodes is to go there, too, or stays where it has come back to.
+  // The rank went from the nodes `before` to the nodes `after` (kernel's numbers, ascending). Pages
+  // that it left on earlier nodes follow too, unless the rank has come back to their node.
   void add(LocalRank rank, std::span<const int> before, std::span<const int> after);
-  // Those of all ranks that fit together, a piece of each in turn: where ranks change places
-  // between full nodes each makes room for the other. What is left stays here, with a note; to try
-  // it again takes a look at the room of the nodes, no more.
+  // Moves the pages of all ranks that fit together, a piece of each in turn: ranks that change
+  // places between full nodes make room for each other. Pages that do not fit stay in the list,
+  // with a note; trying them again costs only a look at the room of the nodes.
   void run(const Ranks& ranks, std::set<std::string>& notes);
   bool empty() const { return moves_.empty(); }
   void clear() { moves_.clear(); }
@@ -32,7 +32,7 @@ class PageMoves {
     LocalRank rank;
     NodePair nodes;
     std::optional<PageMover> mover;  // once it has begun
-    std::string note;                // said of it
+    std::string note;                // the last note about this move
     bool fits = false, over = false;
   };
   void begin(const Ranks& ranks, std::set<std::string>& notes);
@@ -43,7 +43,7 @@ class PageMoves {
   static bool step(Move& move, const RankState& state, std::set<std::string>& notes);
 
   std::vector<Move> moves_;
-  std::vector<std::string> untrue_;  // notes on moves that are no more
+  std::vector<std::string> untrue_;  // notes on moves that were given up
 };
 
 }  // namespace ondeloc

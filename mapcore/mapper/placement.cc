@@ -4,51 +4,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "mapcore/binding/affinity.h"
-#include "mapcore/binding/binder.h"
 #include "mapcore/binding/memory.h"
-#include "mapcore/binding/proc.h"
-#include "mapcore/mapper/room.h"
+#include "mapcore/decide/migration.h"
+#include "mapcore/map/shared_slots.h"
+#include "mapcore/mapper/free_memory.h"
+#include "mapcore/mapper/step_cpus.h"
 
 namespace ondeloc {
 namespace {
 
-std::vector<CpuSet> initial_masks(const Ranks& ranks) {
-  std::vector<CpuSet> masks;
-  for (const RankState& state : ranks.all()) masks.push_back(state.initial);
-  return masks;
+std::string note_of_oversubscription(const SlotPlan& plan, std::size_t ranks) {
+  const bool by_cache = shares_caches(plan.machine, plan.machine.all_pus());
+  const char* consequence =
+      plan.uneven || (plan.machine.nodes.size() < 2 && !by_cache)
+          ? "ranks keep the CPUs that Slurm gave them"
+      : by_cache ? "each rank is bound to all of the step's CPUs at a last-level cache"
+                 : "each rank is bound to all of the step's CPUs in a NUMA node";
+  return fmt::format("oversubscribed: {} ranks share {} CPUs; {}", ranks,
+                     plan.machine.all_pus().count(), consequence);
 }
 
-// The cpuset that the kernel holds the step in; empty where it does not.
-CpuSet enforced_cpuset(const Ranks& ranks) {
-  for (const RankState& state : ranks.all()) {
-    if (state.ended) continue;
-    const auto step = read_step_cpuset(state.attached() ? state.process : state.task);
-    return step && step->enforced ? step->cpus : CpuSet();
+// True if two slots are on one core or one L2: with weight=messages or time, ranks on one core are
+// nearer to each other than to the rest.
+bool some_share_cores(const SlotSet& slots) {
+  std::set<std::pair<int, int>> seen;
+  for (const Slot& slot : slots) {
+    if (slot.seat.core >= 0 && !seen.insert({0, slot.seat.core}).second) return true;
+    if (slot.seat.l2 >= 0 && !seen.insert({1, slot.seat.l2}).second) return true;
   }
-  return {};
-}
-
-// True when a core is used with fewer threads than the cpuset has of it: --threads-per-core=1,
-// --hint=nomultithread. Idle siblings are then not ours to use.
-bool is_one_thread_per_core(const Machine& machine, const CpuSet& used, const CpuSet& cpuset) {
-  std::set<int> cores_in_use;
-  for (const Pu& pu : machine.pus) {
-    if (used.test(pu.os)) cores_in_use.insert(pu.at(Level::kCore));
-  }
-  return std::any_of(machine.pus.begin(), machine.pus.end(), [&](const Pu& pu) {
-    return pu.at(Level::kCore) >= 0 && cores_in_use.contains(pu.at(Level::kCore)) &&
-           cpuset.test(pu.os) && !used.test(pu.os);
-  });
-}
-
-CpuSet idle_cpus(const Machine& machine, const std::vector<CpuSet>& masks, const CpuSet& cpuset) {
-  CpuSet used;
-  for (const CpuSet& mask : masks) used |= mask;
-  if (cpuset.empty() || is_one_thread_per_core(machine, used, cpuset)) return {};
-  return (cpuset & machine.all_pus()) - used;
+  return false;
 }
 
 bool decide_memory(const Machine& machine, Memory memory, bool real, std::set<std::string>& notes) {
@@ -78,162 +64,105 @@ Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus
   Placement placement;
   const std::vector<CpuSet> masks = initial_masks(ranks);
   placement.planned_for_ = enforced_cpuset(ranks);
-  // Shrunk since Slurm bound the tasks: the next look at the cpuset finds that.
+  // If the cpuset has shrunk since Slurm bound the tasks, the next look at it finds the change.
   if (!placement.planned_for_.empty()) {
     for (const CpuSet& mask : masks) placement.planned_for_ |= mask;
   }
-  auto slots = plan_slots(machine, {masks, std::max(1, cpus_per_task),
+  placement.cpus_per_task_ = std::max(1, cpus_per_task);
+  auto slots = plan_slots(machine, {masks, placement.cpus_per_task_,
                                     idle_cpus(machine, masks, placement.planned_for_)});
   if (!slots) return std::move(slots).error();
   placement.plan_ = *std::move(slots);
   placement.current_ = placement.plan_.initial;
-  placement.cpus_per_task_ = std::max(1, cpus_per_task);
-  placement.bound_ = masks;
-  placement.left_.resize(masks.size());
-  placement.newcomer_.assign(masks.size(), placement.plan_.shared);
-  placement.met_.assign(masks.size(), false);
-  placement.put_back_.assign(masks.size(), false);
-  placement.migrations_.assign(masks.size(), 0);
+  placement.bindings_ = RankBindings(masks);
+  placement.note_starts(machine.all_pus());
   placement.memory_ = memory;
   placement.real_ = real;
   placement.memory_follows_ =
       decide_memory(placement.plan_.machine, memory, real, placement.notes_);
-  if (placement.plan_.uneven) {
-    placement.notes_.insert(
-        "the ranks have CPUs in different numbers: none can take another's place, so "
-        "nobody is moved");
-    placement.keep_bindings();
-  }
-  if (placement.plan_.oversubscribed)
-    placement.notes_.insert("oversubscribed: more ranks than CPUs, CPUs are shared");
-  if (placement.plan_.machine.nodes.size() < 2) {
-    placement.notes_.insert("the step has one NUMA node: no placement is better than another");
-  }
+  placement.add_plan_notes(masks.size());
   return placement;
 }
 
-void Placement::keep_bindings() {
-  keeps_ = true;
-  newcomer_.assign(newcomer_.size(), false);
-  if (plan_.shared)
+void Placement::note_starts(const CpuSet& known) {
+  for (const LocalRank rank : current_.ids()) {
+    RankBinding& binding = bindings_[rank];
+    binding.start = cpus_of(rank);
+    binding.needs_bind = !(binding.start == (binding.expected & known));
+  }
+}
+
+void Placement::start_allowed(AllowedCpus allowed, bool has_unknown) {
+  allowed_ = std::move(allowed);
+  if (allowed_.empty() || !plan_.shared || keeps_bindings()) return;
+  if (has_unknown && plan_.machine.nodes.size() > 1) {
     notes_.insert(
-        "the ranks are not bound and stay so: remote share, peak load and cost are those of the "
-        "binding that the first look would give them");
-}
-
-const CpuSet& Placement::cpus_of(LocalRank rank) const {
-  const SlotIndex slot = current_[static_cast<std::size_t>(rank.value)];
-  return plan_.slots[static_cast<std::size_t>(slot.value)].pus;
-}
-
-void Placement::note_failures(WorldRank rank, const BindResult& result) {
-  if (result.failed > 0) {
-    notes_.insert(fmt::format("rank {}: threads could not be bound: {}", rank.value,
-                              std::strerror(result.error)));
-  }
-  if (result.left_alone > 0) {
-    notes_.insert(fmt::format(
-        "rank {}: it has threads with a binding of their own; they were left alone", rank.value));
-  }
-}
-
-bool Placement::move(LocalRank rank, RankState& state, const CpuSet& to) {
-  const auto i = static_cast<std::size_t>(rank.value);
-  const BindResult result = move_process(state.process, bound_[i], to);
-  note_failures(state.world, result);
-  const bool bound = result.moved > 0 || result.failed == 0;
-  if (bound) {
-    bound_[i] = to;
-    left_[i] = CpuSet();
-  }
-  newcomer_[i] = !bound;
-  return bound;
-}
-
-// Without its CPUs: one that binds itself all the time is not to fill the report.
-void Placement::note_replaced(std::size_t at, WorldRank rank) {
-  put_back_[at] = true;
-  notes_.insert(fmt::format(
-      "rank {}: it had a binding of its own (by a wrapper, its runtime or itself): it was replaced",
-      rank.value));
-}
-
-void Placement::bind_newcomer(LocalRank rank, RankState& state) {
-  const auto at = static_cast<std::size_t>(rank.value);
-  put_back_one(rank, state);
-  const auto mask = get_affinity(state.process);
-  if (mask && !(*mask == bound_[at])) note_replaced(at, state.world);
-  move(rank, state, cpus_of(rank));
-}
-
-void Placement::put_back_one(LocalRank rank, const RankState& state) {
-  const auto at = static_cast<std::size_t>(rank.value);
-  const auto mask = get_affinity(state.process);
-  if (!mask) return;
-  left_[at] = mask->is_subset_of(bound_[at]) ? CpuSet() : *mask;
-  if (left_[at].empty() || keeps_) return;
-  if (put_back_[at]) {
-    notes_.insert(fmt::format(
-        "rank {}: it binds itself again after it was put back: it is left alone until it is "
-        "moved next",
-        state.world.value));
+        "the ranks are not bound, and which GPU each uses is not known: no rank is bound, so that "
+        "none is bound away from its GPU");
+    keep_bindings();
     return;
   }
-  const BindResult result = move_process(state.process, *mask, bound_[at]);
-  note_failures(state.world, result);
-  if (result.moved == 0) return;
-  note_replaced(at, state.world);
-  left_[at] = CpuSet();
+  current_ = plan_.initial = keep_allowed(current_, current_, plan_.slots, allowed_);
+  note_starts(plan_.machine.all_pus());
 }
 
-void Placement::meet_newcomers(Ranks& ranks) {
-  for (int i = 0; i < ranks.count(); ++i) {
-    RankState& state = ranks.at(LocalRank(i));
-    const auto at = static_cast<std::size_t>(i);
-    if (!state.movable()) continue;
-    if (newcomer_[at])
-      bind_newcomer(LocalRank(i), state);
-    else if (!met_[at])
-      put_back_one(LocalRank(i), state);
-    met_[at] = true;
+void Placement::add_plan_notes(std::size_t ranks) {
+  if (plan_.uneven) {
+    notes_.insert(
+        "the ranks have CPUs in different numbers: none can take another's place, so "
+        "no rank is moved");
+    keep_bindings();
   }
+  if (plan_.oversubscribed) notes_.insert(note_of_oversubscription(plan_, ranks));
+  if (plan_.machine.nodes.size() < 2 && !plan_.machine.splits_nodes() &&
+      !some_share_cores(plan_.slots))
+    notes_.insert(
+        "the step has one NUMA node and no choice of caches: no placement is better than another");
 }
 
-void Placement::put_back(Ranks& ranks) {
-  for (int i = 0; i < ranks.count(); ++i) {
-    const RankState& state = ranks.at(LocalRank(i));
-    const auto at = static_cast<std::size_t>(i);
-    if (state.movable() && !newcomer_[at]) put_back_one(LocalRank(i), state);
-  }
+void Placement::keep_bindings() {
+  bindings_.freeze();
+  if (plan_.shared)
+    notes_.insert(
+        "Slurm left the ranks unbound and ondeloc does not bind them: remote share, peak load and "
+        "cost are those of the binding that the first decision would give them");
+}
+
+void Placement::bind_attached_ranks(Ranks& ranks) {
+  bindings_.bind_attached(
+      ranks, [this](LocalRank rank) -> const CpuSet& { return cpus_of(rank); }, notes_);
 }
 
 bool Placement::changes(const Mapping& wanted) const {
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto to = static_cast<std::size_t>(wanted[i].value),
-               from = static_cast<std::size_t>(current_[i].value);
-    if (!(plan_.slots[to].pus == plan_.slots[from].pus)) return true;
-  }
-  return false;
+  return changes_cpus(plan_.slots, current_, wanted);
 }
 
-Mapping Placement::without_fixed(Mapping wanted, const Ranks& ranks) const {
-  for (std::size_t at = 0; at < wanted.size(); ++at) {
-    const RankState& state = ranks.all()[at];
+Mapping Placement::without_pinned(Mapping wanted, const Ranks& ranks) const {
+  for (const LocalRank rank : wanted.ids()) {
+    const RankState& state = ranks.at(rank);
     if (state.movable() || state.done()) continue;
-    const auto comes = std::find(wanted.begin(), wanted.end(), current_[at]);
-    if (comes != wanted.end()) *comes = wanted[at];
-    wanted[at] = current_[at];
+    const auto comes = std::find(wanted.begin(), wanted.end(), current_[rank]);
+    if (comes != wanted.end()) *comes = wanted[rank];
+    wanted[rank] = current_[rank];
   }
-  return wanted;
+  return keep_allowed(wanted, current_, plan_.slots, constraints(ranks));
+}
+
+AllowedCpus Placement::constraints(const Ranks& ranks) const {
+  AllowedCpus allowed = allowed_;
+  for (const LocalRank rank : allowed.ids())
+    if (!ranks.at(rank).movable() && !ranks.at(rank).done()) allowed[rank] = cpus_of(rank);
+  return allowed;
 }
 
 bool Placement::pages_fit(const Mapping& wanted, std::span<const double> bytes) const {
   std::vector<PageFlow> flows;
-  for (std::size_t at = 0; at < bytes.size(); ++at) {
-    if (bytes[at] == 0) continue;
-    const Home from = home_of(current_[at]), to = home_of(wanted[at]);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == 0) continue;
+    const LocalRank rank(static_cast<int>(i));
+    const Home from = home_of(current_, rank), to = home_of(wanted, rank);
     const auto share =
-        static_cast<std::uint64_t>(bytes[at]) / std::max<std::size_t>(1, from.all.size());
+        static_cast<std::uint64_t>(bytes[i]) / std::max<std::size_t>(1, from.all.size());
     for (const NodePair& nodes : node_pairs(from.all, to.all))
       flows.push_back({nodes.from, nodes.to, share});
   }
@@ -244,81 +173,91 @@ void Placement::follow_with_pages(const Ranks& ranks) {
   if (!page_moves_.empty()) page_moves_.run(ranks, notes_);
 }
 
-Placement::Home Placement::home_of(SlotIndex index) const {
-  const Slot& slot = plan_.slots[static_cast<std::size_t>(index.value)];
-  return {plan_.machine.nodes[static_cast<std::size_t>(slot.node.value)].os,
-          nodes_under(plan_.machine, slot.pus)};
+Placement::Home Placement::home_of(const Mapping& mapping, LocalRank rank) const {
+  const Slot& slot = slot_of(mapping, rank);
+  return {plan_.machine.nodes[slot.node].os, nodes_under(plan_.machine, slot.pus)};
 }
 
-void Placement::count_move(std::size_t at, const Home& from, ApplyResult& result) {
-  const LocalRank rank(static_cast<int>(at));
-  result.moved.push_back(rank);
-  const Home to = home_of(current_[at]);
-  if (from.node != to.node) ++migrations_[at];
-  if (memory_follows_) page_moves_.add(rank, from.all, to.all);
+Placement::Homes Placement::homes() const {
+  Homes homes;
+  for (const LocalRank rank : current_.ids()) homes.push_back(home_of(current_, rank));
+  return homes;
 }
 
-ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
-  ApplyResult result;
-  for (int i = 0; i < ranks.count(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const Slot& from = plan_.slots[static_cast<std::size_t>(current_[at].value)];
-    const Slot& to = plan_.slots[static_cast<std::size_t>(wanted[at].value)];
-    const Home home = from.pus == to.pus ? Home{} : home_of(current_[at]);
-    current_[at] = wanted[at];
-    put_back_[at] = false;
-    RankState& state = ranks.at(LocalRank(i));
-    if (from.pus == to.pus) continue;
-    if (!state.movable()) {
-      newcomer_[at] = !state.done();  // its slot is another rank's now: bound when it attaches
-      continue;
-    }
-    put_back_one(LocalRank(i), state);
-    if (move(LocalRank(i), state, to.pus)) count_move(at, home, result);
+// `before`: the nodes of each rank before the present mapping.
+ApplyResult Placement::bind(std::span<const RankMove> moves, const Homes& before,
+                            const Ranks& ranks) {
+  ApplyResult result{bindings_.bind(moves, ranks, notes_)};
+  for (const LocalRank rank : result.moved) {
+    const Home &from = before[rank], to = home_of(current_, rank);
+    if (from.node != to.node) ++bindings_[rank].migrations;
+    if (memory_follows_) page_moves_.add(rank, from.all, to.all);
   }
   follow_with_pages(ranks);
   return result;
 }
 
+ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
+  const Homes before = homes();
+  const Mapping last = std::exchange(current_, wanted);
+  std::vector<RankMove> moves;
+  for (const LocalRank rank : wanted.ids()) {
+    bindings_[rank].restored = false;
+    if (slot_of(last, rank).pus == cpus_of(rank)) continue;
+    const RankState& state = ranks.at(rank);
+    if (!state.movable()) {
+      // Its slot is another rank's now: it is bound when it attaches.
+      bindings_[rank].needs_bind = !state.done();
+      continue;
+    }
+    bindings_.restore_one(rank, state, notes_);
+    moves.push_back({rank, cpus_of(rank)});
+  }
+  return bind(moves, before, ranks);
+}
+
 bool Placement::cpuset_changed(const Ranks& ranks) const {
-  if (planned_for_.empty() || keeps_) return false;
+  if (planned_for_.empty() || keeps_bindings()) return false;
   const CpuSet now = enforced_cpuset(ranks);
   return !now.empty() && !(now == planned_for_);
+}
+
+std::optional<SlotPlan> Placement::plan_again(const Machine& machine, const Ranks& ranks,
+                                              const CpuSet& cpuset) const {
+  std::vector<CpuSet> masks = initial_masks(ranks);
+  CpuSet all;
+  for (const CpuSet& mask : masks) all |= mask;
+  // With all its CPUs back the step is as Slurm made it; with fewer, the ranks share what is left.
+  const CpuSet left = (all & cpuset).empty() ? cpuset : all & cpuset;
+  if (!all.is_subset_of(cpuset)) std::fill(masks.begin(), masks.end(), left);
+  auto slots = plan_slots(machine, {masks, cpus_per_task_, idle_cpus(machine, masks, cpuset)});
+  return slots ? std::optional(*std::move(slots)) : std::nullopt;  // the next look tries again
 }
 
 std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Ranks& ranks) {
   const CpuSet now = enforced_cpuset(ranks);
   if (now.empty()) return std::nullopt;
-  std::vector<CpuSet> masks = initial_masks(ranks);
-  CpuSet all;
-  for (const CpuSet& mask : masks) all |= mask;
-  // With all its CPUs back the step is as Slurm made it; with fewer, the ranks share what is left.
-  const CpuSet left = (all & now).empty() ? now : all & now;
-  if (!all.is_subset_of(now)) std::fill(masks.begin(), masks.end(), left);
-  auto slots = plan_slots(machine, {masks, cpus_per_task_, idle_cpus(machine, masks, now)});
-  if (!slots) return std::nullopt;  // at the next look perhaps
+  auto plan = plan_again(machine, ranks, now);
+  if (!plan) return std::nullopt;
   planned_for_ = now;
-  std::vector<Home> homes;
-  for (std::size_t at = 0; at < current_.size(); ++at) homes.push_back(home_of(current_[at]));
-  plan_ = *std::move(slots);
-  current_ = plan_.initial;
+  const Homes before = homes();
+  plan_ = *std::move(plan);
+  current_ = keep_allowed(plan_.initial, plan_.initial, plan_.slots, allowed_);
   memory_follows_ = decide_memory(plan_.machine, memory_, real_, notes_);
   if (!memory_follows_) page_moves_.clear();
-  ApplyResult result;
-  notes_.insert("the step's CPUs changed while it ran: ranks were placed again");
-  for (int i = 0; i < ranks.count(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    RankState& state = ranks.at(LocalRank(i));
-    // The kernel has changed the masks itself; what they are now is where threads are moved from.
+  notes_.insert("the step's CPUs changed while the step ran; ondeloc placed the ranks again");
+  std::vector<RankMove> moves;
+  for (const LocalRank rank : current_.ids()) {
+    const RankState& state = ranks.at(rank);
+    RankBinding& binding = bindings_[rank];
+    // The kernel itself has changed the masks: threads are moved from the masks that they have now.
     const auto mask = get_affinity(state.attached() ? state.process : state.task);
-    if (mask) bound_[at] = left_of_slot(bound_[at], now, *mask);
-    left_[at] = CpuSet();
-    newcomer_[at] = !state.attached();  // bound when it attaches, not put back where it was
-    if (state.movable() && move(LocalRank(i), state, cpus_of(LocalRank(i))))
-      count_move(at, homes[at], result);
+    if (mask) binding.expected = left_of_slot(binding.expected, now, *mask);
+    binding.foreign = CpuSet();
+    binding.needs_bind = !state.attached();  // to its new slot, when it attaches
+    if (state.movable()) moves.push_back({rank, cpus_of(rank)});
   }
-  follow_with_pages(ranks);
-  return result;
+  return bind(moves, before, ranks);
 }
 
 }  // namespace ondeloc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the ranks of the node sit and how they are moved: slots, current mapping, applying a new
-// one. Thread safety: for one thread. Nothing here is fatal; what a user should know goes to
-// notes().
+// The placement of the ranks of the node: their slots, the present mapping, and the steps that
+// apply a new mapping. Thread safety: for one thread. Nothing here is fatal; what a user should
+// know goes to notes().
 #pragma once
 
 #include <optional>
@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "mapcore/base/result.h"
+#include "mapcore/map/allowed.h"
 #include "mapcore/map/slots.h"
 #include "mapcore/mapper/page_moves.h"
-#include "mapcore/mapper/ranks.h"
+#include "mapcore/mapper/rank_bindings.h"
 #include "mapcore/options/options.h"
+#include "mapcore/step/ranks.h"
 
 namespace ondeloc {
 
@@ -31,77 +33,79 @@ class Placement {
 
   const SlotPlan& slots() const { return plan_; }
   const Mapping& current() const { return current_; }
-  const CpuSet& cpus_of(LocalRank rank) const;  // of its slot
-  // The mask the rank was last given: Slurm's, or its slot's; where others bound it outside of that
-  // and it was left alone, the mask that it was seen with.
-  const CpuSet& bound_to(LocalRank rank) const {
-    const auto at = static_cast<std::size_t>(rank.value);
-    return left_[at].empty() ? bound_[at] : left_[at];
-  }
-  int migrations_of(LocalRank rank) const {
-    return migrations_[static_cast<std::size_t>(rank.value)];
-  }
+  const CpuSet& cpus_of(LocalRank rank) const { return slot_of(current_, rank).pus; }
+  const RankBindings& bindings() const { return bindings_; }
   bool memory_follows() const { return memory_follows_; }
   std::set<std::string>& notes() { return notes_; }
+  // True while a rank has still to be bound to its slot.
+  bool awaits_ranks() const { return bindings_.any_needs_bind(); }
 
-  // decide=never, or ranks that cannot take each other's place: nobody is bound, ever.
+  // No rank is ever bound: decide=never, or ranks that cannot take each other's place.
   void keep_bindings();
-  bool keeps_bindings() const { return keeps_; }
-  // Binds ranks that attached to their slot where Slurm gave all of them one mask, and looks at the
-  // others once as put_back() does.
-  void meet_newcomers(Ranks& ranks);
-  // A rank that a wrapper, its runtime or itself bound elsewhere is put back once per remap, then
-  // left alone; both are noted.
-  void put_back(Ranks& ranks);
-  // True when `wanted` moves somebody to other CPUs.
+  bool keeps_bindings() const { return bindings_.is_frozen(); }
+  // The two functions of RankBindings.
+  void bind_attached_ranks(Ranks& ranks);
+  void restore_bindings(Ranks& ranks, std::size_t most) { bindings_.restore(ranks, most, notes_); }
+  // True if `wanted` moves some rank to other CPUs.
   bool changes(const Mapping& wanted) const;
-  // `wanted`, but nobody takes the place of a rank that is there and cannot be moved: it is no
-  // process of its task, is not followed, or has not attached. Who was to come goes where that one
-  // was to go.
-  Mapping without_fixed(Mapping wanted, const Ranks& ranks) const;
-  // Binds everybody before any page moves: copying takes seconds, and as long a rank would share
-  // the CPUs of one that waits for its turn.
+  // Returns `wanted` with pinned ranks left where they are, and no rank outside of its allowed CPUs
+  // but where it is already. A rank is pinned if it has not
+  // attached, is not a descendant of its task, or cannot be tracked. The rank that was assigned a
+  // pinned rank's slot gets the slot meant for the pinned rank.
+  Mapping without_pinned(Mapping wanted, const Ranks& ranks) const;
+  // From now on a rank gets CPUs that `allowed` gives it only, or stays where it is.
+  void allow(AllowedCpus allowed) { allowed_ = std::move(allowed); }
+  // To be called before any rank is bound. As allow(). Ranks that shared one mask get their first
+  // slots accordingly; if GPUs are used and `has_unknown`, these ranks are never bound.
+  void start_allowed(AllowedCpus allowed, bool has_unknown);
+  // The constraints of allow(), and those of pinned ranks; empty if no rank is constrained by
+  // allow().
+  AllowedCpus constraints(const Ranks& ranks) const;
+  // The present mapping with ranks that are outside of their allowed CPUs moved inside, if there is
+  // room.
+  Mapping inside_allowed(const Ranks& ranks) const { return without_pinned(current_, ranks); }
+  // Binds all ranks before any page moves: copying takes seconds, and for as long a rank would
+  // share its CPUs with a rank that waits to be moved.
   ApplyResult apply(const Mapping& wanted, Ranks& ranks);
-  // True when the nodes have room for the pages that would follow: `bytes` of each rank, about
-  // evenly on the nodes of its slot; empty where none would.
+  // True if the nodes have room for the pages that would follow. `bytes`: of each rank, spread
+  // about evenly over the nodes of its slot; empty if no pages follow.
   bool pages_fit(const Mapping& wanted, std::span<const double> bytes) const;
-  // Pages that had no room when their rank was moved: tries again where there are any.
+  // Tries again to move pages that found no room when their rank was moved.
   void follow_with_pages(const Ranks& ranks);
-  // The step's cpuset is another than that which was planned for: CPUs taken away or back.
+  // True if the step's cpuset is not the cpuset that was planned for: CPUs were taken away or given
+  // back.
   bool cpuset_changed(const Ranks& ranks) const;
-  // Plans and places the ranks again. Empty where that cannot be done now.
+  // Plans and places the ranks again. Empty if that cannot be done now.
   std::optional<ApplyResult> follow_cpuset(const Machine& machine, Ranks& ranks);
 
  private:
-  // False when no thread could be bound; tried again at the next look.
-  bool move(LocalRank rank, RankState& state, const CpuSet& to);
-  void bind_newcomer(LocalRank rank, RankState& state);
-  void put_back_one(LocalRank rank, const RankState& state);
-  void note_replaced(std::size_t at, WorldRank rank);
   // The NUMA nodes of a rank's slot, kernel's numbers.
   struct Home {
-    int node;  // that has most of its CPUs
+    int node = -1;  // the node that has most of the slot's CPUs
     std::vector<int> all;
   };
-  Home home_of(SlotIndex slot) const;
-  void count_move(std::size_t at, const Home& from, ApplyResult& result);
-  void note_failures(WorldRank rank, const struct BindResult& result);
+  const Slot& slot_of(const Mapping& mapping, LocalRank rank) const {
+    return plan_.slots[mapping[rank]];
+  }
+  Home home_of(const Mapping& mapping, LocalRank rank) const;
+  using Homes = IndexedVector<LocalRank, Home>;
+  Homes homes() const;
+  void add_plan_notes(std::size_t ranks);
+  void note_starts(const CpuSet& known);
+  ApplyResult bind(std::span<const RankMove> moves, const Homes& before, const Ranks& ranks);
+  std::optional<SlotPlan> plan_again(const Machine& machine, const Ranks& ranks,
+                                     const CpuSet& cpuset) const;
 
   SlotPlan plan_;
   Mapping current_;
-  std::vector<CpuSet> bound_;   // mask the rank was last given, Slurm's to begin with
-  std::vector<CpuSet> left_;    // mask of others outside of that, where it was left alone
-  std::vector<bool> newcomer_;  // attached ranks that still have the shared mask
-  std::vector<bool> met_;       // looked at since it attached
-  std::vector<bool> put_back_;  // since the last remap
-  std::vector<int> migrations_;
+  AllowedCpus allowed_;  // empty: any
+  RankBindings bindings_;
   PageMoves page_moves_;
   int cpus_per_task_ = 1;
-  CpuSet planned_for_;  // cpuset at the time of planning, empty where not enforced
+  CpuSet planned_for_;  // cpuset at the time of planning, empty if the kernel does not enforce it
   Memory memory_ = Memory::kAuto;
   bool real_ = true;
   bool memory_follows_ = false;
-  bool keeps_ = false;
   std::set<std::string> notes_;
 };
 

@@ -5,21 +5,31 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 
-#include "mapcore/mapper/channel.h"
+#include "mapcore/base/quantity.h"
+#include "mapcore/binding/affinity.h"
+#include "mapcore/decide/interval.h"
+#include "mapcore/mapper/background_load.h"
 #include "mapcore/mapper/collect.h"
-#include "mapcore/mapper/file_of_node.h"
-#include "mapcore/mapper/interval.h"
+#include "mapcore/mapper/event_counts.h"
+#include "mapcore/mapper/gpu_watch.h"
 #include "mapcore/mapper/interval_log.h"
+#include "mapcore/mapper/live_report.h"
+#include "mapcore/mapper/mapping_round.h"
 #include "mapcore/mapper/preliminary.h"
-#include "mapcore/mapper/stopped_time.h"
-#include "mapcore/mapper/turn.h"
+#include "mapcore/mapper/report_levels.h"
 #include "mapcore/report/report_json.h"
+#include "mapcore/step/file_of_node.h"
+#include "mapcore/step/origin.h"
+#include "mapcore/step/step_follower.h"
 #include "mapcore/topology/load.h"
+#include "mapcore/topology/machine_file.h"
 
 namespace ondeloc {
 namespace {
@@ -30,180 +40,203 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-// A rank that attaches has no event to wake us without PMIx: slots are looked at this often at
-// first.
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+// Without PMIx no event says that a rank attaches: the slots are read this often at first.
 constexpr auto kAttachPoll = std::chrono::milliseconds(20);
 constexpr auto kAttachPeriod = std::chrono::seconds(10);
-// Every rank sends a SAMPLE in an interval, and none is urgent: they are taken together, and slots
-// are not looked at for each of them. ROWs are long and must not fill the pipe.
+// Every rank sends a SAMPLE in an interval, and no SAMPLE is urgent: after one has come, the others
+// are awaited and read together. ROWs are long and must not fill the pipe.
 constexpr auto kEventPause = std::chrono::milliseconds(5);
 constexpr auto kRefreshEvery = kAttachPoll;
+// To read the cgroup's files and the masks of many ranks takes longer than all the rest of an
+// interval: both are spread over short intervals.
+constexpr auto kReadCpusetEvery = std::chrono::seconds(1);
+constexpr std::size_t kMostRestored = 32;
+constexpr double kRestoreAllAfter = 2;  // seconds
+constexpr double kLongestSeries = 1e8;  // seconds
 constexpr auto kDetachWait = std::chrono::milliseconds(50);
 
-class Mapper {
+class OnlineMapper {
  public:
-  Mapper(const MapperConfig& config, SegmentView view)
+  OnlineMapper(const MapperConfig& config, SegmentView view)
       : config_(config),
-        view_(std::move(view)),
-        channel_(config.channel_fd),
-        ranks_(view_.local_ranks()),
-        counters_(view_.local_ranks()),
-        told_(static_cast<std::size_t>(view_.local_ranks())),
-        sampled_(static_cast<std::size_t>(view_.local_ranks())),
+        step_(std::move(view), config.channel_fd),
+        counters_(step_.ranks().count()),
+        events_(step_.ranks().count()),
         interval_(std::max(config.options.interval_ms, config.min_interval_ms),
                   std::max({config.options.max_interval_ms, config.options.interval_ms,
                             config.min_interval_ms}),
                   config.options.slope) {}
 
   std::vector<std::string> run() {
-    // One that is named may be no topology at all: said whatever the ranks do.
+    // A topology that was named may be unreadable: the user is told whatever the ranks do.
     const bool named = !config_.topology.empty() && config_.topology != "host";
     if (Status good = named ? need_machine() : Status(); !good)
       return {std::move(good).error().within("the step is not mapped").message()};
-    view_.set_mapper_pid(getpid());
-    started_ = turn_started_ = Clock::now();
+    step_.view().set_mapper_pid(getpid());
+    started_ = interval_started_ = Clock::now();
     while (!over_) {
       wait(next_wake());
-      refresh_ranks();
-      plan_when_ready();
-      if (placement_) placement_->meet_newcomers(ranks_);
-      over_ = over_ || ranks_.all_done() || (!channel_.open() && ranks_.nobody_left());
-      if (over_ || Clock::now() >= turn_ends()) take_turn();
+      step_.refresh(Clock::now() < interval_end() ? kRefreshEvery : Clock::duration::zero());
+      // Planning may have taken seconds: a rank that has counts by now has attached and may be
+      // moved.
+      if (plan_when_ready()) step_.refresh(Clock::duration::zero());
+      if (placement_) placement_->bind_attached_ranks(ranks());
+      over_ = step_.is_over();
+      if (over_ || Clock::now() >= interval_end()) end_interval();
     }
     return finish();
   }
 
  private:
-  Clock::time_point turn_ends() const {
-    return turn_started_ + std::chrono::milliseconds(interval_.milliseconds());
+  Ranks& ranks() { return step_.ranks(); }
+  const Ranks& ranks() const { return step_.ranks(); }
+
+  // Moves of a recorded series are due at their own time.
+  Clock::time_point interval_end() const {
+    const auto end = interval_started_ + std::chrono::milliseconds(interval_.milliseconds());
+    return repeated_.empty() ? end : std::min(end, time_of(repeated_.front()));
   }
 
-  // Tasks start one after the other and ranks attach when MPI_Init is done: look often at first.
+  Clock::time_point time_of(const RecordedTurn& turn) const {
+    return started_ + std::chrono::duration_cast<Clock::duration>(
+                          std::chrono::duration<double>(std::min(turn.seconds, kLongestSeries)));
+  }
+
+  // Tasks start one after the other, and a rank attaches at the end of MPI_Init: look often at
+  // first.
   Clock::time_point next_wake() const {
     const auto now = Clock::now();
     const bool waiting =
-        (!placement_ || placement_->slots().shared) && now < started_ + kAttachPeriod;
-    return waiting ? std::min(turn_ends(), now + kAttachPoll) : turn_ends();
+        (!placement_ || placement_->awaits_ranks()) && now < started_ + kAttachPeriod;
+    return waiting ? std::min(interval_end(), now + kAttachPoll) : interval_end();
   }
 
   void wait(Clock::time_point until) {
-    std::vector<pollfd> fds;
-    const bool listens = events_.row > 0 || Clock::now() >= heard_ + kEventPause;
-    if (channel_.open() && listens) fds.push_back({channel_.fd(), POLLIN, 0});
-    if (channel_.open() && !listens) until = std::min(until, heard_ + kEventPause);
-    ranks_.add_to_poll(fds);
-    const auto now = Clock::now();
-    const auto left = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(until - now),
-                                 std::chrono::milliseconds(0), std::chrono::milliseconds(60000));
-    const int woken = poll(fds.data(), fds.size(), static_cast<int>(left.count()));
-    turn_started_ += stopped_.woke(now + left);  // no interval has that time
-    if (woken > 0 && ranks_.note_ended(fds)) refreshed_ = {};
-    channel_.drain([this](const Record& record) { on_record(record); });
-  }
-
-  void refresh_ranks() {
-    const auto now = Clock::now();
-    if (now < refreshed_ + kRefreshEvery && now < turn_ends()) return;
-    refreshed_ = now;
-    ranks_.refresh(view_);
+    const bool listens = events_.rows_came() || Clock::now() >= heard_ + kEventPause;
+    if (step_.channel_is_open() && !listens) until = std::min(until, heard_ + kEventPause);
+    // The time for which the step was stopped belongs to no interval.
+    interval_started_ +=
+        step_.wait(until, listens, [this](const Record& record) { on_record(record); });
   }
 
   void on_record(const Record& record) {
-    const ondeloc_record_head& head = head_of(record);
-    const WorldRank world(static_cast<int>(head.world_rank));
-    if (const auto* attach = std::get_if<ondeloc_record_attach>(&record)) {
-      ++events_.attach;
-      ranks_.attach(view_, *attach);
-    } else if (const auto* sample = std::get_if<ondeloc_record_sample>(&record)) {
-      ++events_.sample;
-      ++samples_;
-      heard_ = Clock::now();
-      note_sample(head.world_rank, sample->sequence, 1);
-      sample_bytes_ += static_cast<double>(sample->local.bytes);
-    } else if (const auto* row = std::get_if<RowRecord>(&record)) {
-      ++events_.row;
-      counters_.add_row_event(view_, *row);
-    } else if (const auto* detach = std::get_if<ondeloc_record_detach>(&record)) {
-      ++events_.detach;
-      const int local = view_.local_of_world(head.world_rank);
-      note_sample(head.world_rank, detach->samples, 0);
-      if (local >= 0)
-        told_[static_cast<std::size_t>(local)] = detach->local.messages + detach->off_node.messages;
-      ranks_.detach(view_, world);
-    } else if (const auto* end = std::get_if<ondeloc_record_end>(&record)) {
-      events_.dropped = end->dropped;
-      over_ = true;
-    }
+    events_.note(step_.view(), record);
+    if (std::holds_alternative<ondeloc_record_sample>(record)) heard_ = Clock::now();
+    if (const auto* row = std::get_if<RowRecord>(&record))
+      counters_.add_row_event(step_.view(), *row);
   }
 
-  // SAMPLEs are numbered from 1, and DETACH says how many were sent: what is missing was lost.
-  void note_sample(std::uint32_t world_rank, std::uint32_t sent, std::uint64_t came) {
-    const int local = view_.local_of_world(world_rank);
-    if (local < 0) return;
-    SampleCount& count = sampled_[static_cast<std::size_t>(local)];
-    count.sent = std::max<std::uint64_t>(count.sent, sent);
-    count.came += came;
-  }
-
-  std::uint64_t missing_samples() const {
-    std::uint64_t missing = 0;
-    for (const SampleCount& count : sampled_)
-      missing += count.sent - std::min(count.sent, count.came);
-    return missing;
-  }
-
-  // Only where it is needed: on a large node it takes longer than a step of a program without MPI.
+  // Loaded only when it is needed: on a large node this takes longer than a step of a program
+  // without MPI.
   Status need_machine() {
     if (machine_) return {};
-    auto machine = load_machine(config_.topology);
+    auto machine = load_.is_started() ? load_.take() : load_machine(config_.topology);
     if (!machine) return std::move(machine).error();
     machine_ = *std::move(machine);
     return {};
   }
 
+  AllowedCpus allowed_by_gpus() const {
+    return gpus_->allowed(placement_->slots(), placement_->current());
+  }
+
   Status plan() {
     if (Status good = need_machine(); !good) return good;
     const bool real = config_.topology.empty() || config_.topology == "host";
-    auto plan = Placement::plan(*machine_, ranks_, static_cast<int>(view_.header().cpus_per_task),
-                                config_.options.memory, real);
+    auto plan =
+        Placement::plan(*machine_, ranks(), static_cast<int>(step_.view().header().cpus_per_task),
+                        config_.options.memory, real);
     if (!plan) return std::move(plan).error();
     placement_ = std::make_unique<Placement>(*std::move(plan));
+    gpus_.emplace(machine_->devices, config_.devices_root);
+    gpus_->look(ranks());
+    placement_->start_allowed(allowed_by_gpus(), gpus_->has_unknown());
     return {};
   }
 
-  void plan_when_ready() {
-    if (placement_ || plan_failed_ || !ranks_.all_ready() || !ranks_.any_attached()) return;
+  // Without the file the mapper goes on with the numbers of hwloc and the defaults.
+  void read_machine_file_once() {
+    if (config_.machine_file.empty()) return;
+    auto file = read_machine_file(config_.machine_file);
+    Status fits =
+        file ? check_machine_file(*file, *machine_, config_.machine_file) : Status(file.error());
+    if (fits) {
+      measured_ = *std::move(file);
+    } else {
+      placement_->notes().insert(fits.error().message() + "; predictions use the defaults");
+    }
+  }
+
+  // Without the file nobody moves: the run would not be the one that the user wants to repeat.
+  void read_series_once() {
+    if (config_.options.repeat.empty()) return;
+    auto turns = read_recorded_moves(
+        file_of_node(config_.options.repeat, step_.view().header(), config_.node));
+    if (turns) {
+      repeated_ = *std::move(turns);
+    } else {
+      lines_.push_back(std::move(turns).error().within("no moves are repeated").message());
+    }
+  }
+
+  // CPUs of the step that no rank may use; empty if there is none or a rank's CPUs are not known
+  // yet.
+  CpuSet idle_cpus_of_step() const {
+    auto idle = get_affinity(0);
+    if (!idle || !ranks().all_ready()) return {};
+    for (const RankState& state : ranks().all()) *idle -= state.initial;
+    return *idle;
+  }
+
+  // True if the ranks were planned now.
+  bool plan_when_ready() {
+    if (placement_ || plan_failed_ || !ranks().any_attached()) return false;
+    if (!machine_ && !load_.is_started()) load_.start(config_.topology, idle_cpus_of_step());
+    if (!ranks().all_ready() || (!machine_ && !load_.is_ready())) return false;
     if (Status good = plan(); !good) {
       plan_failed_ = true;
       lines_.push_back(good.error().message() + "; ranks stay where Slurm put them");
-      return;
+      return false;
     }
-    turn_ = std::make_unique<Turn>(config_.options, *machine_, *placement_, ranks_);
+    read_machine_file_once();
+    read_series_once();
+    origin_ = origin_of(ranks());
+    round_ = std::make_unique<MappingRound>(config_.options, *machine_, *placement_, ranks(),
+                                            measured_ ? &*measured_ : nullptr);
     if (config_.options.decide == Decide::kNever) placement_->keep_bindings();
+    return true;
   }
 
-  void take_turn() {
+  void end_interval() {
     const auto now = Clock::now();
-    const double seconds = std::max(0.001, seconds_between(turn_started_, now));
-    const bool last = over_;
-    turn_started_ = now;
-    if (!ranks_.any_attached() || !placement_) return;
-    if (config_.read_rows) counters_.read_rows(view_);
-    // Planning may have taken seconds: whoever has counts by now is attached, and its move counts.
-    ranks_.refresh(view_);
+    const double seconds = std::max(0.001, seconds_between(interval_started_, now));
+    interval_started_ = now;
+    if (!ranks().any_attached() || !placement_) return;
+    const auto read_from = Clock::now();
+    if (config_.read_rows) counters_.read_rows(step_.view());
     const CounterDelta delta = counters_.take_delta();
-    ReportInterval line = last ? turn_->look(delta) : map(delta, seconds);
+    const double read_us = 1e6 * seconds_between(read_from, Clock::now());
+    ReportInterval line = over_ ? round_->measure(delta) : map(delta, seconds);
     line.t = seconds_between(started_, now);
     line.interval_ms = interval_.milliseconds();
-    line.samples = std::exchange(samples_, 0);
-    line.sample_bytes = std::exchange(sample_bytes_, 0);
-    if (!last) interval_.step(line.remapped);
+    line.read_us = read_us;
+    events_.take_samples(line);
+    if (!over_) interval_.step(line.remapped);
     log_.keep(std::move(line));
-    view_.raise_tick();
-    if (!last) write_preliminary();
+    step_.view().raise_tick();
+    if (over_) return;
+    write_preliminary();
+    publish();
   }
 
-  // Only where a report takes the place of the one before.
+  // Only if the final report will replace it: not into a pipe or a device.
   void write_preliminary() {
     const std::chrono::duration<double> since = Clock::now() - started_;
     if (config_.options.report.empty() || !preliminary_.is_due(since)) return;
@@ -212,94 +245,125 @@ class Mapper {
     const auto kind = std::filesystem::status(path, unknown).type();
     const bool replaces = kind == std::filesystem::file_type::not_found ||
                           kind == std::filesystem::file_type::regular;
-    const std::string note =
-        fmt::format("preliminary: the step was still running after {:.0f} s", since.count());
+    const std::string note = fmt::format("preliminary: the step was still running after {}",
+                                         seconds_text(since.count()));
     if (!replaces || !write_file(path, to_json(complete_report({note})))) preliminary_.give_up();
     preliminary_.written(since, Clock::now() - started_ - since);
   }
 
-  ReportInterval map(const CounterDelta& delta, double seconds) {
-    if (placement_->cpuset_changed(ranks_)) {
-      if (auto line = turn_->follow_cpuset(delta)) return *std::move(line);
-    }
-    placement_->put_back(ranks_);
-    placement_->follow_with_pages(ranks_);
-    return turn_->take(delta, seconds);
+  // For `ondeloc top`: the last intervals, and no matrix, which grows with the square of the ranks.
+  void publish() {
+    constexpr std::size_t kMostLive = 32;
+    const std::chrono::duration<double> since = Clock::now() - started_;
+    if (!live_.is_due(since)) return;
+    Report report = complete_report({}, kMostLive);
+    report.matrix.clear();
+    live_.publish(to_json(report));
+    live_.published(since, Clock::now() - started_ - since);
   }
 
-  // With PMIx every rank that detached has sent DETACH; the last may still be on its way, and so
-  // may that of a rank that is seen to have ended.
+  bool is_cpuset_due() {
+    const auto now = Clock::now();
+    if (now < cpuset_read_ + kReadCpusetEvery) return false;
+    cpuset_read_ = now;
+    return true;
+  }
+
+  ReportInterval map(const CounterDelta& delta, double seconds) {
+    if (is_cpuset_due() && placement_->cpuset_changed(ranks())) {
+      if (auto line = round_->follow_cpuset(delta)) return *std::move(line);
+    }
+    if (gpus_->look(ranks())) {
+      placement_->allow(allowed_by_gpus());
+      if (auto line = round_->follow_gpus(delta)) return *std::move(line);
+    }
+    placement_->restore_bindings(ranks(),
+                                 seconds < kRestoreAllAfter ? kMostRestored : ranks().all().size());
+    placement_->follow_with_pages(ranks());
+    if (!config_.options.repeat.empty()) return repeat_due_moves(delta);
+    return round_->run(delta, seconds);
+  }
+
+  ReportInterval repeat_due_moves(const CounterDelta& delta) {
+    const auto now = Clock::now();
+    const auto is_due = [&](const RecordedTurn& turn) { return time_of(turn) <= now; };
+    const auto end = std::find_if_not(repeated_.begin(), repeated_.end(), is_due);
+    const std::vector<RecordedTurn> due(repeated_.begin(), end);
+    repeated_.erase(repeated_.begin(), end);
+    return round_->repeat(delta, due);
+  }
+
+  // With PMIx every rank that detached has sent DETACH. The last DETACH may still be on its way,
+  // and so may the DETACH of a rank whose process was seen to end.
   void await_detach_events() {
     const auto deadline = Clock::now() + kDetachWait;
-    while (channel_.open() && misses_detach_events() && Clock::now() < deadline) wait(deadline);
+    while (step_.channel_is_open() && misses_detach_events() && Clock::now() < deadline)
+      wait(deadline);
   }
 
   bool misses_detach_events() const {
-    const auto& all = ranks_.all();
+    const auto& all = ranks().all();
     const auto detached = std::count_if(all.begin(), all.end(),
                                         [](const RankState& state) { return state.detached; });
-    return (events_.attach > 0 && events_.detach < static_cast<std::uint64_t>(detached)) ||
+    return events_.misses_detach(static_cast<std::uint64_t>(detached)) ||
            std::any_of(all.begin(), all.end(),
                        [](const RankState& state) { return state.lost_its_counts(); });
   }
 
-  // What a rank said at its end that it had sent is what came in, or the report says what is
-  // missing.
-  std::vector<std::string> missing_counts() const {
-    std::uint64_t missing = 0;
-    for (int i = 0; i < counters_.ranks(); ++i) {
-      const std::uint64_t told = told_[static_cast<std::size_t>(i)];
-      missing += told - std::min(told, counters_.sum_of(i).messages);
-    }
-    if (missing == 0) return {};
-    return {fmt::format(
-        "{} messages are missing in the matrix: the events that told of them were lost", missing)};
-  }
-
-  // As things are now; its notes begin with these.
-  Report complete_report(std::vector<std::string> notes) {
+  // The report of the present moment. `notes` come first in its notes.
+  Report complete_report(std::vector<std::string> notes,
+                         std::size_t most_intervals = std::numeric_limits<std::size_t>::max()) {
     Report report;
-    report.intervals = log_.kept();
+    report.origin = origin_;
+    const auto& kept = log_.kept();
+    report.intervals.assign(
+        kept.end() - static_cast<std::ptrdiff_t>(std::min(kept.size(), most_intervals)),
+        kept.end());
     report.remaps = log_.remaps();
     report.notes = std::move(notes);
-    if (const std::string note = stopped_.note(); !note.empty()) report.notes.push_back(note);
-    report.events = events_;
-    report.events.dropped = std::max(events_.dropped, missing_samples());
+    for (const std::string& note : {step_.stopped_note(), log_.note()})
+      if (!note.empty()) report.notes.push_back(note);
+    report.events = events_.totals();
     report.wall_ms = 1000 * seconds_between(started_, Clock::now());
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    report.mapper_cpu_ms =
-        1e3 * static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-        1e-3 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-    if (const std::string note = log_.note(); !note.empty()) report.notes.push_back(note);
-    collect_report(
-        {config_, view_, machine_ ? *machine_ : Machine{}, ranks_, counters_, placement_.get()},
-        report);
+    report.mapper_cpu_ms = 1000 * cpu_seconds();
+    collect_report({config_, step_.view(), machine_ ? *machine_ : Machine{}, ranks(), counters_,
+                    placement_.get(), round_.get(), gpus_ ? &*gpus_ : nullptr},
+                   report);
     return report;
   }
 
   std::vector<std::string> finish() {
     await_detach_events();
-    ranks_.refresh(view_);  // what a rank noted since the last look
-    if (config_.read_rows) counters_.read_rows(view_);
-    if (!config_.options.report.empty())
-      (void)need_machine();  // without it: no topology in the report
-    const Report report = complete_report(missing_counts());
+    step_.refresh(Clock::duration::zero());  // for what a rank noted since the last look
+    if (config_.read_rows) counters_.read_rows(step_.view());
+    // Without a machine the report has no topology.
+    if (!config_.options.report.empty()) (void)need_machine();
+    std::vector<std::string> notes;
+    if (auto missing = events_.note_of_missing(counters_)) notes.push_back(*std::move(missing));
+    const Report report = complete_report(std::move(notes));
+    ranks().stop_following();  // the report needs two descriptors, and the ranks may hold all
     write_report(report);
     if (config_.options.verbose) tell_summary(report);
     return lines_;
   }
 
-  // Who sees that nobody was moved wants to know why, and has perhaps asked for no report.
+  // A user who sees that no rank was moved wants to know why, perhaps without a report.
   void tell_summary(const Report& report) {
     lines_.push_back(summary_line(report));
+    if (config_.options.mode == Mode::kOnline)
+      lines_.push_back(fmt::format("{}: {}", report.node, verdict(run_of(report))));
+    for (const std::string& line : level_lines(change_of(report.domains)))
+      lines_.push_back(fmt::format("{}: {}", report.node, line));
+    if (measured_)
+      lines_.push_back(
+          fmt::format("{}: predictions use numbers {}", report.node, measured_->source()));
     if (report.remaps > 0) return;
     for (const std::string& note : report.notes)
       lines_.push_back(fmt::format("{}: {}", report.node, note));
   }
 
   std::string report_path() const {
-    return file_of_node(config_.options.report, view_.header(), config_.node);
+    return file_of_node(config_.options.report, step_.view().header(), config_.node);
   }
 
   void write_report(const Report& report) {
@@ -310,27 +374,23 @@ class Mapper {
   }
 
   const MapperConfig& config_;
-  SegmentView view_;
+  StepFollower step_;
+  BackgroundLoad load_;
   std::optional<Machine> machine_;  // once it is needed
-  Channel channel_;
-  Ranks ranks_;
+  std::optional<MachineFile> measured_;
+  std::vector<RecordedTurn> repeated_;  // moves of repeat= that are still to come
   Counters counters_;
-  std::vector<std::uint64_t> told_;  // messages, by DETACH
-  struct SampleCount {
-    std::uint64_t sent = 0, came = 0;
-  };
-  std::vector<SampleCount> sampled_;
+  EventCounts events_;
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;
-  std::unique_ptr<Turn> turn_;
+  std::optional<GpuWatch> gpus_;  // since the ranks were placed
+  std::unique_ptr<MappingRound> round_;
   IntervalLog log_;
   PreliminaryReports preliminary_;
-  ReportEvents events_;
+  LiveReport live_;
   std::vector<std::string> lines_;
-  Clock::time_point started_, turn_started_, refreshed_, heard_;
-  StoppedTime stopped_;
-  std::uint64_t samples_ = 0;
-  double sample_bytes_ = 0;
+  std::vector<std::pair<std::string, std::string>> origin_;  // read while the ranks run
+  Clock::time_point started_, interval_started_, heard_, cpuset_read_;
   bool plan_failed_ = false;
   bool over_ = false;
 };
@@ -340,7 +400,7 @@ class Mapper {
 std::vector<std::string> run_mapper(const MapperConfig& config) {
   auto view = SegmentView::open(config.segment_fd);
   if (!view) return {std::move(view).error().within("the step is not mapped").message()};
-  return Mapper(config, *std::move(view)).run();
+  return OnlineMapper(config, *std::move(view)).run();
 }
 
 }  // namespace ondeloc

@@ -4,43 +4,37 @@
 #include <fmt/format.h>
 
 #include "mapcore/base/text.h"
+#include "mapcore/options/option_table.h"
 
 namespace ondeloc {
-namespace {
-
-std::string known_names() {
-  std::string names;
-  for (const AlgorithmRow& row : kAlgorithmRows)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-  return names;
-}
-
-}  // namespace
-
 Status check_no_argument(std::string_view argument) {
   if (argument.empty()) return {};
-  return Error(fmt::format("it takes no argument, not '{}'", shorten(argument)));
+  return Error(
+      fmt::format("the algorithm takes no argument, but '{}' follows its name", shorten(argument)));
 }
 
 Status check_seed(std::string_view argument) {
   if (argument.empty() || parse_unsigned(argument)) return {};
   return Error(
-      fmt::format("'{}' is not a seed: use a whole number such as random:7", shorten(argument)));
+      fmt::format("'{}' is not a seed; use a whole number such as random:7", shorten(argument)));
 }
 
 Status check_ondeloc(std::string_view argument) {
-  if (argument.empty() || argument == "literal") return {};
-  return Error(fmt::format("'{}' is not known: use ondeloc or ondeloc:literal", shorten(argument)));
+  for (const std::string_view known : {"", "together", "literal", "fresh"})
+    if (argument == known) return {};
+  return Error(fmt::format(
+      "'{}' is not known; use ondeloc, ondeloc:together, ondeloc:literal or ondeloc:fresh",
+      shorten(argument)));
 }
 
 Status check_deloc(std::string_view argument) {
   if (argument.empty() || argument == "join") return {};
-  return Error(fmt::format("'{}' is not known: use deloc or deloc:join", shorten(argument)));
+  return Error(fmt::format("'{}' is not known; use deloc or deloc:join", shorten(argument)));
 }
 
 Status check_effort(std::string_view argument) {
   if (argument.empty() || parse_unsigned(argument, kMostEffort).value_or(0) > 0) return {};
-  return Error(fmt::format("'{}' is not an effort: use a whole number from 1 to {}",
+  return Error(fmt::format("'{}' is not an effort; use a whole number from 1 to {}",
                            shorten(argument), kMostEffort));
 }
 
@@ -63,8 +57,7 @@ Result<const AlgorithmRow*> find_algorithm_row(std::string_view spec) {
       return std::move(good).error().within(fmt::format("algorithm '{}'", name));
     return &row;
   }
-  return Error(
-      fmt::format("algorithm '{}' is not known: use one of {}", shorten(name), known_names()));
+  return unknown_word("algorithm", name, kAlgorithmRows);
 }
 
 }  // namespace ondeloc

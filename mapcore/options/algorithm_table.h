@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of mapping algorithms as far as it can be known without a machine: names,
-// arguments, help, sources. srun checks an option against it without linking any algorithm;
-// mapcore/map joins each row to its function at compile time. Thread safety: constants and pure
-// functions.
+// The one table of mapping algorithms: names, arguments, help and sources. srun checks an option
+// against it without linking any algorithm; mapcore/map joins each row to its function at compile
+// time. Thread safety: constants and pure functions.
 #pragma once
 
 #include <array>
@@ -15,7 +14,7 @@
 
 namespace ondeloc {
 
-// Says in one sentence what is wrong with an argument, before any matrix is there.
+// Checks an argument without a matrix. The error is one sentence.
 using CheckFunction = Status (*)(std::string_view argument);
 
 struct AlgorithmRow {
@@ -32,16 +31,15 @@ Status check_ondeloc(std::string_view argument);
 Status check_deloc(std::string_view argument);
 Status check_effort(std::string_view argument);
 
-// How much more coordinated searches, at most.
+// Largest effort of coordinated.
 inline constexpr std::uint64_t kMostEffort = 100;
 
-// What computes a mapping once, for whole runs, where no algorithm is named (map, profile map):
-// such a mapping may take some tens of milliseconds more than one that a mapper computes while the
-// job runs. README, "How good are the mappings", has what that brings.
+// The default of `ondeloc map`, which computes a mapping once for whole runs: it may take some tens
+// of milliseconds more than the mapper may take while the job runs (etc/doc/evidence.md).
 inline constexpr const char* kOfflineAlgorithm = "coordinated:30";
-// Up to so many ranks: 4096 that all talk to each other would take a minute.
+// Largest number of ranks for it: 4096 ranks that all talk to each other would take a minute.
 inline constexpr int kMostOfflineRanks = 1024;
-// `named`, else what is used where none is named.
+// `named`, or the default for so many ranks if it is empty.
 std::string offline_algorithm(const std::string& named, int ranks);
 
 inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
@@ -56,8 +54,8 @@ inline constexpr auto kAlgorithmRows = std::to_array<AlgorithmRow>({
      "DeLoc thesis, section 2.3.3", check_no_argument},
     {"locality", "", "least traffic over the topology tree, load ignored",
      "after TreeMatch: Jeannot, Mercier, Tessier 2014", check_no_argument},
-    {"ondeloc", "[:literal]",
-     "OnDeLocMap+: a heavy pair stays on a node it shares, else round-robin",
+    {"ondeloc", "[:reading]",
+     "OnDeLocMap+: partners join heavy ranks; readings: together, literal, fresh",
      "Agung et al. 2020, Algorithm 1", check_ondeloc},
     {"deloc", "[:join]", "DeLocMap: pairs that talk at the same time go to different nodes",
      "DeLoc thesis, section 3.3, Algorithm 1", check_deloc},
@@ -75,7 +73,7 @@ struct AlgorithmSpec {
   std::string_view argument;  // empty without one
 };
 AlgorithmSpec split_algorithm(std::string_view spec);
-// The row of a spec whose argument is good too. The error names the known algorithms.
+// The row of a spec, after a check of its argument. The error names the known algorithms.
 Result<const AlgorithmRow*> find_algorithm_row(std::string_view spec);
 
 }  // namespace ondeloc

@@ -23,10 +23,12 @@ std::string keys_text() {
   for (const KeyRow& row : key_rows()) {
     const std::string name =
         row.value.empty() ? std::string(row.name) : fmt::format("{}={}", row.name, row.value);
-    const std::string standard = row.standard.empty() ? "" : fmt::format(" ({})", row.standard);
-    text += fmt::format("  {:<27} {}{}\n", name, row.help, standard);
+    const std::string value = default_of(row);
+    const std::string standard = value.empty() ? "" : fmt::format(" ({})", value);
+    const std::string only = row.modes.all() ? "" : fmt::format("; {} only", modes_text(row.modes));
+    text += fmt::format("  {:<27} {}{}{}\n", name, row.help, only, standard);
   }
-  return text + "  TIME is a number with ms, s, m or h; without one it is in ms\n";
+  return text + "  TIME is a number with a unit: ms, s, m or h\n";
 }
 
 std::string algorithms_text() {

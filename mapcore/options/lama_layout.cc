@@ -56,10 +56,10 @@ Result<std::vector<int>> parse_levels(std::string_view text) {
     const Letter* letter = letter_at(text);
     if (letter == nullptr) {
       return Error(
-          fmt::format("'{}' is no level: use n b s c h L1 L2 L3 N", shorten(text.substr(0, 2))));
+          fmt::format("'{}' is not a level; use n b s c h L1 L2 L3 N", shorten(text.substr(0, 2))));
     }
     if (std::find(levels.begin(), levels.end(), letter->level) != levels.end())
-      return Error(fmt::format("level '{}' stands there twice", letter->text));
+      return Error(fmt::format("level '{}' appears twice", letter->text));
     levels.push_back(letter->level);
     text.remove_prefix(letter->text.size());
   }
@@ -96,9 +96,33 @@ Status parse_mppr(std::string_view value, LamaLayout& layout) {
   return {};
 }
 
+Status parse_visit(std::string_view value, LamaLayout& layout) {
+  const std::size_t colon = std::min(value.find(':'), value.size());
+  const Letter* letter = letter_at(value.substr(0, colon));
+  if (letter == nullptr || letter->text != value.substr(0, colon) || colon == value.size())
+    return Error(fmt::format("visit: '{}' is not of the form c:1+0", shorten(value)));
+  LamaOrder order{letter->level, {}};
+  for (const LamaOrder& other : layout.orders) {
+    if (other.level == order.level)
+      return Error(fmt::format("visit: level '{}' appears twice", letter->text));
+  }
+  for (const std::string_view piece : split(value.substr(colon + 1), '+')) {
+    const auto number = parse_unsigned(piece, 9999);
+    if (!number)
+      return Error(fmt::format("visit: '{}' is not a number from 0 to 9999", shorten(piece)));
+    const auto object = static_cast<int>(*number);
+    if (std::find(order.first.begin(), order.first.end(), object) != order.first.end())
+      return Error(fmt::format("visit: object {} appears twice", object));
+    order.first.push_back(object);
+  }
+  layout.orders.push_back(std::move(order));
+  return {};
+}
+
 Status parse_key(std::string_view piece, LamaLayout& layout) {
   if (piece.starts_with("bind=")) return parse_bind(piece.substr(5), layout);
   if (piece.starts_with("mppr=")) return parse_mppr(piece.substr(5), layout);
+  if (piece.starts_with("visit=")) return parse_visit(piece.substr(6), layout);
   if (piece == "order=s" || piece == "order=n") {
     layout.sequential = piece == "order=s";
     return {};
@@ -107,8 +131,10 @@ Status parse_key(std::string_view piece, LamaLayout& layout) {
     layout.oversubscribe = true;
     return {};
   }
-  return Error(fmt::format("'{}' is not known: use bind=, mppr=, order=s, order=n or oversubscribe",
-                           shorten(piece)));
+  return Error(
+      fmt::format("'{}' is not known; use bind=, mppr=, visit=, order=s, order=n or "
+                  "oversubscribe",
+                  shorten(piece)));
 }
 
 }  // namespace
@@ -123,7 +149,7 @@ Result<LamaLayout> parse_lama(std::string_view text) {
   const auto pieces = split(text, '/');
   std::string_view letters = pieces.front();
   if (letters.empty())
-    return Error("a layout is missing: use lama:scbnh or a name such as lama:core");
+    return Error("a layout is missing; use lama:scbnh or a name such as lama:core");
   LamaLayout layout;
   for (const Alias& alias : kAliases) {
     if (alias.name != letters) continue;
@@ -141,6 +167,11 @@ Result<LamaLayout> parse_lama(std::string_view text) {
     if (std::find(layout.levels.begin(), layout.levels.end(), needed) == layout.levels.end())
       return Error(
           fmt::format("the layout '{}' needs the level '{}'", shorten(letters), letter_of(needed)));
+  }
+  for (const LamaOrder& order : layout.orders) {
+    if (std::find(layout.levels.begin(), layout.levels.end(), order.level) == layout.levels.end())
+      return Error(fmt::format("visit: the layout '{}' does not have the level '{}'",
+                               shorten(letters), letter_of(order.level)));
   }
   return layout;
 }

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "mapcore/base/text.h"
 #include "mapcore/options/algorithm_table.h"
@@ -12,39 +14,60 @@ namespace ondeloc {
 namespace {
 
 constexpr std::size_t kMaxPath = 1024;
+constexpr std::string_view kAutoWeight = "auto";
 
-template <class Enum>
-struct Choice {
-  std::string_view name;
-  Enum value;
-};
-
-// The enumerator behind one of the names, or a sentence that lists them.
-template <class Enum, std::size_t N>
-Status choose(Enum& out, std::string_view value, const Choice<Enum> (&choices)[N]) {
-  std::string names;
-  for (std::size_t i = 0; i < N; ++i) {
-    if (choices[i].name == value) {
-      out = choices[i].value;
-      return {};
-    }
-    names += fmt::format("{}{}", i == 0 ? "" : i + 1 == N ? " or " : ", ", choices[i].name);
+// The field of Options behind a key, and how its text is read and written.
+template <auto Field>
+Status set_choice(Options& options, std::string_view value) {
+  using Enum = std::remove_reference_t<decltype(options.*Field)>;
+  if (const auto found = parse_enum<Enum>(value)) {
+    options.*Field = *found;
+    return {};
   }
-  return Error(fmt::format("'{}' is not known: use {}", shorten(value), names));
+  return Error(
+      fmt::format("'{}' is not known; use {}", shorten(value), names_of(named_values(Enum{}))));
 }
 
-Status set_time(std::uint32_t& out, std::string_view value) {
+template <auto Field>
+std::string get_choice(const Options& options) {
+  return std::string(enum_name(options.*Field));
+}
+
+template <auto Field>
+Status set_time(Options& options, std::string_view value) {
   auto time = parse_interval(value);
   if (!time) return std::move(time).error();
-  out = *time;
+  options.*Field = *time;
   return {};
+}
+
+template <auto Field>
+std::string get_time(const Options& options) {
+  return interval_text(options.*Field);
+}
+
+template <auto Field>
+Status set_flag(Options& options, std::string_view) {
+  options.*Field = true;
+  return {};
+}
+
+template <auto Field>
+std::string get_flag(const Options& options) {
+  return options.*Field ? "yes" : "no";
+}
+
+// Numbers and texts.
+template <auto Field>
+std::string get_value(const Options& options) {
+  return fmt::format("{}", options.*Field);
 }
 
 Status set_number(double& out, std::string_view value, double low, double high) {
   const auto number = parse_double(value);
   if (!number || !(*number >= low && *number <= high))
     return Error(
-        fmt::format("'{}' is out of range: use a number from {} to {}", shorten(value), low, high));
+        fmt::format("'{}' is out of range; use a number from {} to {}", shorten(value), low, high));
   out = *number;
   return {};
 }
@@ -52,7 +75,8 @@ Status set_number(double& out, std::string_view value, double low, double high) 
 Status set_cells(Options& options, std::string_view value) {
   const auto number = parse_unsigned(value, kMaxCells);
   if (!number || *number == 0)
-    return Error(fmt::format("'{}' is no number of cells: use 1 to {}", shorten(value), kMaxCells));
+    return Error(
+        fmt::format("'{}' is not a number of cells; use 1 to {}", shorten(value), kMaxCells));
   options.cells = static_cast<std::uint32_t>(*number);
   return {};
 }
@@ -63,89 +87,169 @@ Status set_algorithm(Options& options, std::string_view value) {
   return {};
 }
 
+Status set_nic(Options& options, std::string_view value) {
+  if (Status good = check_nic(value); !good) return good;
+  options.nic = value;
+  return {};
+}
+
 Status set_report(Options& options, std::string_view value) {
   if (Status good = check_file_pattern(value); !good) return good;
   if (value == "-" || value == "/dev/stdout" || value == "/dev/stderr")
     return Error(
-        fmt::format("'{}' is no file: who writes the report has no output of its own", value));
+        fmt::format("'{}' is not a file; name one, the process that writes the report has no "
+                    "standard output",
+                    value));
   options.report = value;
+  return {};
+}
+
+Status set_repeat(Options& options, std::string_view value) {
+  if (Status good = check_file_pattern(value); !good) return good;
+  options.repeat = value;
+  return {};
+}
+
+Status set_weight(Options& options, std::string_view value) {
+  options.weight = parse_enum<Weight>(value);
+  if (options.weight || value == kAutoWeight) return {};
+  return Error(fmt::format("'{}' is not known; use {}, {}", shorten(value), kAutoWeight,
+                           names_of(named_values(Weight{}))));
+}
+
+std::string get_weight(const Options& options) {
+  return std::string(options.weight ? enum_name(*options.weight) : kAutoWeight);
+}
+
+Status set_machine(Options& options, std::string_view value) {
+  if (value.size() > kMaxPath)
+    return Error(fmt::format("the file name has more than {} characters", kMaxPath));
+  options.machine = value;
   return {};
 }
 
 constexpr auto kModes = std::to_array<ModeRow>({
     {"off", "", Mode::kOff, "leave the step alone"},
-    {"online", "", Mode::kOnline, "watch the ranks, map and re-bind them while they run"},
-    {"static", "FILE", Mode::kStatic, "bind the ranks once, as an Open MPI rankfile says"},
+    {"online", "", Mode::kOnline, "watch the ranks, map them and re-bind them while they run"},
+    {"static", "FILE", Mode::kStatic,
+     "bind the ranks once, as an Open MPI rankfile says, or lama:LAYOUT"},
     {"profile", "FILE", Mode::kProfile,
      "record who sends how much to whom and when; %j job, %s step, %N node"},
     {"help", "", Mode::kHelp, "print this and end"},
 });
 
+constexpr Modes kOnline{true, false, false}, kStatic{false, true, false},
+    kProfile{false, false, true}, kReporting{true, true, false}, kAll{true, true, true};
+
 constexpr auto kKeys = std::to_array<KeyRow>({
-    {"algorithm", "NAME", "coordinated", "mapping algorithm, see below", set_algorithm},
-    {"interval", "TIME", "500ms", "time between two mappings at the start, and the shortest one",
-     [](Options& o, std::string_view v) { return set_time(o.interval_ms, v); }},
-    {"max-interval", "TIME", "30s", "the longest time between two mappings",
-     [](Options& o, std::string_view v) { return set_time(o.max_interval_ms, v); }},
-    {"slope", "NUMBER", "2", "factor by which the interval grows and shrinks, 1.01 to 100",
-     [](Options& o, std::string_view v) { return set_number(o.slope, v, 1.01, 100); }},
-    {"threshold", "NUMBER", "0.02", "predicted gain below which nobody moves, share of the cost",
-     [](Options& o, std::string_view v) { return set_number(o.threshold, v, 0, 1); }},
-    {"decide", "auto|always|never", "auto",
-     "always: apply every mapping; never: watch and report only",
-     [](Options& o, std::string_view v) {
-       return choose(
-           o.decide, v,
-           {{"auto", Decide::kAuto}, {"always", Decide::kAlways}, {"never", Decide::kNever}});
-     }},
-    {"transport", "auto|shm|pmix", "auto", "how ranks tell what they send",
-     [](Options& o, std::string_view v) {
-       return choose(
-           o.transport, v,
-           {{"auto", Transport::kAuto}, {"shm", Transport::kShm}, {"pmix", Transport::kPmix}});
-     }},
-    {"memory", "auto|follow|stay", "auto", "whether the pages of a moved rank move with it",
-     [](Options& o, std::string_view v) {
-       return choose(
-           o.memory, v,
-           {{"auto", Memory::kAuto}, {"follow", Memory::kFollow}, {"stay", Memory::kStay}});
-     }},
-    {"report", "FILE", "", "write a JSON report per node; %j job, %s step, %N node", set_report},
-    {"cells", "N", "128", "with profile: cells of 8 KiB that a rank fills ahead, 1 to 256",
-     set_cells},
-    {"on-error", "fail|warn", "fail",
-     "what an error of yours that shows on the node does to the step",
-     [](Options& o, std::string_view v) {
-       return choose(o.on_error, v, {{"fail", OnError::kFail}, {"warn", OnError::kWarn}});
-     }},
-    {"relative", "", "", "with static: count inside the CPUs of the step, not of the machine",
-     [](Options& o, std::string_view) {
-       o.relative = true;
-       return Status();
-     }},
-    {"verbose", "", "", "print a summary at the end of the step",
-     [](Options& o, std::string_view) {
-       o.verbose = true;
-       return Status();
-     }},
+    {"algorithm", "NAME", kOnline, "mapping algorithm, see below", set_algorithm,
+     get_value<&Options::algorithm>},
+    {"interval", "TIME", kAll, "time between two mappings at the start, and the shortest one",
+     set_time<&Options::interval_ms>, get_time<&Options::interval_ms>},
+    {"max-interval", "TIME", kAll, "the longest time between two mappings",
+     set_time<&Options::max_interval_ms>, get_time<&Options::max_interval_ms>},
+    {"slope", "NUMBER", kAll, "factor by which the interval grows and shrinks, 1.01 to 100",
+     [](Options& o, std::string_view v) { return set_number(o.slope, v, 1.01, 100); },
+     get_value<&Options::slope>},
+    {"threshold", "NUMBER", kOnline,
+     "predicted gain below which no rank moves, as a share of the cost, 0 to 1",
+     [](Options& o, std::string_view v) { return set_number(o.threshold, v, 0, 1); },
+     get_value<&Options::threshold>},
+    {"decide", enum_names<Decide>(), kOnline,
+     "always: apply every mapping; many: if more than ranks / nodes move; never: report only",
+     set_choice<&Options::decide>, get_choice<&Options::decide>},
+    {"transport", enum_names<Transport>(), kAll, "how ranks tell what they send",
+     set_choice<&Options::transport>, get_choice<&Options::transport>},
+    {"memory", enum_names<Memory>(), kOnline, "whether the pages of a moved rank move with it",
+     set_choice<&Options::memory>, get_choice<&Options::memory>},
+    {"weight", "auto|bytes|messages|time", kReporting,
+     "weight of a pair of ranks: bytes, messages, or the time that both take", set_weight,
+     get_weight},
+    {"machine", "FILE", kReporting,
+     "numbers that 'ondeloc measure' found on a machine of this kind, instead of the site's",
+     set_machine, get_value<&Options::machine>},
+    {"nic", "ADAPTER", kAll,
+     "network adapter of each rank: site, auto, off, rail, rail:node, or names joined by '+'",
+     set_nic, get_value<&Options::nic>},
+    {"repeat", "FILE", kOnline,
+     "move the ranks as the report of an earlier run says, and map nothing; %j, %s, %N", set_repeat,
+     get_value<&Options::repeat>},
+    {"report", "FILE", kReporting, "write a JSON report per node; %j job, %s step, %N node",
+     set_report, get_value<&Options::report>},
+    {"cells", "N", kProfile, "cells of 8 KiB that a rank may fill ahead, 1 to 256", set_cells,
+     get_value<&Options::cells>},
+    {"on-error", enum_names<OnError>(), kAll,
+     "fail: a user error found on the node ends the step; warn: the step runs on",
+     set_choice<&Options::on_error>, get_choice<&Options::on_error>},
+    {"relative", "", kStatic, "count inside the CPUs of the step, not of the machine",
+     set_flag<&Options::relative>, get_flag<&Options::relative>},
+    {"verbose", "", kAll, "print a summary at the end of the step", set_flag<&Options::verbose>,
+     get_flag<&Options::verbose>},
 });
 
 }  // namespace
 
-// The patterns that the mapper replaces; any other % is a typing error better told now.
+// The mapper replaces these patterns. Any other % is a typing error, which is told before the job
+// starts.
 Status check_file_pattern(std::string_view value) {
   if (value.size() > kMaxPath)
     return Error(fmt::format("the file name has more than {} characters", kMaxPath));
   for (std::size_t at = value.find('%'); at != value.npos; at = value.find('%', at + 2)) {
     const char next = at + 1 < value.size() ? value[at + 1] : ' ';
     if (std::string_view("jsN%").find(next) == std::string_view::npos)
-      return Error(fmt::format("'{}' is no pattern: use %j (job), %s (step), %N (node) or %%",
+      return Error(fmt::format("'{}' is not a pattern; use %j (job), %s (step), %N (node) or %%",
                                shorten(value.substr(at, 2))));
   }
   return {};
 }
 
+Status check_nic(std::string_view value) {
+  constexpr std::size_t kLongest = 256;
+  const auto is_part_of_name = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("_-.+").find(c) != std::string_view::npos;
+  };
+  const bool is_list = value.size() <= kLongest &&
+                       std::all_of(value.begin(), value.end(), is_part_of_name) &&
+                       !value.starts_with('+') && !value.ends_with('+') &&
+                       value.find("++") == value.npos && !value.empty();
+  if (value == "rail:node" || is_list) return {};
+  return Error(fmt::format(
+      "'{}' is not known; use auto, off, rail, rail:node or names of adapters joined by '+'",
+      shorten(value)));
+}
+
 std::span<const ModeRow> mode_rows() { return kModes; }
 std::span<const KeyRow> key_rows() { return kKeys; }
+
+bool Modes::has(Mode mode) const {
+  switch (mode) {
+    case Mode::kOnline:
+      return online;
+    case Mode::kStatic:
+      return fixed;
+    case Mode::kProfile:
+      return profile;
+    default:
+      return true;
+  }
+}
+
+std::string modes_text(const Modes& modes) {
+  std::string text;
+  for (const ModeRow& row : mode_rows()) {
+    if (row.mode == Mode::kOff || row.mode == Mode::kHelp || !modes.has(row.mode)) continue;
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " and ", row.name,
+                        row.argument.empty() ? "" : ":", row.argument);
+  }
+  return text;
+}
+
+std::string default_of(const KeyRow& row) { return row.is_flag() ? "" : row.get(Options()); }
+
+const KeyRow& key_row(std::string_view name) {
+  return *std::find_if(std::begin(kKeys), std::end(kKeys),
+                       [&](const KeyRow& row) { return row.name == name; });
+}
 
 }  // namespace ondeloc

@@ -6,19 +6,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
+#include "mapcore/options/algorithm_table.h"
 #include "mapcore/options/option_table.h"
+#include "mapcore/options/suggestion.h"
 
 namespace ondeloc {
 namespace {
 
-constexpr std::uint32_t kLongestInterval = 3'600'000;
-
-struct Unit {
-  std::string_view name;
-  double ms;
-};
-constexpr Unit kUnits[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+constexpr std::uint32_t kLongestInterval = 3'600'000;  // ms
 
 Status check_text(std::string_view text) {
   if (text.size() > kMaxOptionLength)
@@ -36,14 +33,15 @@ Status set_mode(Options& options, std::string_view piece) {
   for (const ModeRow& row : mode_rows()) {
     if (row.name != name) continue;
     if (row.argument.empty() && colon != piece.npos)
-      return Error(fmt::format("mode '{}' takes no argument, not '{}'", name, shorten(argument)));
+      return Error(
+          fmt::format("mode '{}' takes no argument, but '{}' follows it", name, shorten(argument)));
     if (!row.argument.empty() && argument.empty())
-      return Error(fmt::format("mode '{0}' needs a file: use {0}:{1}", name, row.argument));
+      return Error(fmt::format("mode '{0}' needs a file; use {0}:{1}", name, row.argument));
     options.mode = row.mode;
     options.file = argument;
     return {};
   }
-  return Error(fmt::format("mode '{}' is not known: use {}", shorten(name), names_of(mode_rows())));
+  return unknown_word("mode", name, mode_rows());
 }
 
 const KeyRow* find_key(std::string_view name) {
@@ -59,8 +57,7 @@ Status set_key(Options& options, std::string_view piece, std::vector<std::string
   const std::string_view name = piece.substr(0, equals);
   const std::string_view value = equals == piece.npos ? "" : piece.substr(equals + 1);
   const KeyRow* row = find_key(name);
-  if (row == nullptr)
-    return Error(fmt::format("key '{}' is not known: use {}", shorten(name), names_of(key_rows())));
+  if (row == nullptr) return unknown_word("key", name, key_rows());
   if (row->value.empty() && equals != piece.npos)
     return Error(fmt::format("{} takes no value", name));
   if (!row->value.empty() && value.empty())
@@ -68,56 +65,78 @@ Status set_key(Options& options, std::string_view piece, std::vector<std::string
   if (std::find(given.begin(), given.end(), name) != given.end())
     return Error(fmt::format("{} is given twice", name));
   given.push_back(name);
-  if (Status good = row->set(options, value); !good) return std::move(good).error().within(name);
-  return {};
+  Status good = row->set(options, value);
+  if (good || good.error().message().starts_with(name)) return good;
+  return std::move(good).error().within(name);
 }
 
 bool contains(const std::vector<std::string_view>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What only shows when all keys are there.
-Status check_together(Options& options, const std::vector<std::string_view>& given) {
-  if (options.relative && options.mode != Mode::kStatic)
-    return Error("relative goes with static:FILE only");
-  if (contains(given, "cells") && options.mode != Mode::kProfile)
-    return Error("cells goes with profile:FILE only");
-  if (options.mode == Mode::kStatic || options.mode == Mode::kProfile) {
-    for (const std::string_view key : {"algorithm", "threshold", "decide", "memory"}) {
-      if (contains(given, key)) return Error(fmt::format("{} goes with online only", key));
-    }
+Status check_modes(const Options& options, const std::vector<std::string_view>& given) {
+  for (const std::string_view key : given) {
+    const Modes& modes = key_row(key).modes;
+    if (!modes.has(options.mode))
+      return Error(fmt::format("{} goes with {} only", key, modes_text(modes)));
   }
+  if (options.mode == Mode::kProfile && options.transport == Transport::kPmix)
+    return Error("transport=pmix goes with online: its events do not carry single messages");
+  return {};
+}
+
+Status check_intervals(Options& options, const std::vector<std::string_view>& given) {
+  if (options.max_interval_ms >= options.interval_ms) return {};
+  if (contains(given, "max-interval"))
+    return Error(fmt::format("max-interval: {} is below the interval of {}",
+                             interval_text(options.max_interval_ms),
+                             interval_text(options.interval_ms)));
+  options.max_interval_ms = options.interval_ms;
+  return {};
+}
+
+Status check_layout(const Options& options) {
+  if (options.mode != Mode::kStatic || !is_layout(options.file)) return {};
+  if (options.relative)
+    return Error("relative goes with a rankfile: a layout of lama has no numbers of CPUs");
+  auto row = find_algorithm_row(options.file);
+  return row ? Status() : std::move(row).error().within("static");
+}
+
+// The rules that need all keys.
+Status check_together(Options& options, const std::vector<std::string_view>& given) {
+  if (Status good = check_modes(options, given); !good) return good;
   if (options.mode == Mode::kStatic) options.decide = Decide::kNever;
+  if (Status good = check_layout(options); !good) return good;
   if (options.mode == Mode::kProfile) {
     if (Status good = check_file_pattern(options.file); !good)
       return std::move(good).error().within("profile");
-    if (contains(given, "report"))
-      return Error("report goes with online and static, not with profile");
-    if (options.transport == Transport::kPmix)
-      return Error("transport=pmix goes with online: its events do not carry single messages");
   }
-  if (options.max_interval_ms < options.interval_ms) {
-    if (contains(given, "max-interval"))
-      return Error(fmt::format("max-interval: {} ms is below the interval of {} ms",
-                               options.max_interval_ms, options.interval_ms));
-    options.max_interval_ms = options.interval_ms;
-  }
-  return {};
+  return check_intervals(options, given);
 }
 
 }  // namespace
 
+bool is_layout(std::string_view file) { return file.starts_with("lama:"); }
+
 Result<std::uint32_t> parse_interval(std::string_view text) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
-  const auto number = parse_double(text.substr(0, digits));
-  for (const Unit& unit : kUnits) {
-    if (!number || unit.name != text.substr(digits)) continue;
-    const double ms = std::round(*number * unit.ms);
-    if (ms < 1 || ms > kLongestInterval) break;
-    return static_cast<std::uint32_t>(ms);
-  }
-  return Error(fmt::format("'{}' is no time from 1ms to 1h: use for example 500ms, 2s or 1.5m",
-                           shorten(text)));
+  const auto seconds = parse_quantity(text, Quantity::kSeconds);
+  if (!seconds) return seconds.error();
+  const double ms = std::round(*seconds * 1000);
+  if (ms < 1 || ms > kLongestInterval)
+    return Error(fmt::format("'{}' is out of range; use a time from 1ms to 1h", shorten(text)));
+  return static_cast<std::uint32_t>(ms);
+}
+
+std::string interval_text(std::uint32_t ms) {
+  return argument_text(ms / 1000.0, Quantity::kSeconds);
+}
+
+std::string raised_interval(const Options& options, std::uint32_t min_interval_ms) {
+  const bool is_default = options.interval_ms == Options().interval_ms;
+  if (is_default || options.interval_ms >= min_interval_ms) return "";
+  return fmt::format("interval: {} is below this site's minimum; {} is used instead",
+                     interval_text(options.interval_ms), interval_text(min_interval_ms));
 }
 
 std::string_view mode_name(Mode mode) {

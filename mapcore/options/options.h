@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of `--ondeloc=MODE[:ARG][,key=value...]` as a plain struct, and the one table of its
-// keys from which parsing, validation, `--ondeloc=help`, the man page and the README check are
-// made. The same text is parsed in srun (to refuse it at once), in slurmstepd (untrusted there) and
-// in the mapper. Thread safety: values and pure functions. No file is opened, no environment read.
+// The value of `--ondeloc=MODE[:ARG][,key=value...]` as a plain struct. option_table.h has the one
+// table of its keys, from which parsing, validation, `--ondeloc=help` and the report are made;
+// tests compare the man pages with it. The same text is parsed in srun (to refuse it at once), in
+// slurmstepd (where it is not trusted) and in the mapper. Thread safety: values and pure functions.
+// No function opens a file or reads the environment.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,19 @@
 #include <vector>
 
 #include "mapcore/base/result.h"
+#include "mapcore/options/option_enums.h"
 
 namespace ondeloc {
 
 enum class Mode { kOff, kOnline, kStatic, kProfile, kHelp };
-enum class Decide { kAuto, kAlways, kNever };  // always: skip the decision rule; never: watch only
-enum class Transport { kAuto, kShm, kPmix };
-enum class Memory { kAuto, kFollow, kStay };
-enum class OnError { kFail, kWarn };  // what a user's error found on the node does to the step
-
-// Of a rank's pool in the event channel (segment/channel_layout.h).
+// Cells of a rank's pool in the event channel (segment/channel_layout.h).
 inline constexpr std::uint32_t kDefaultCells = 128, kMaxCells = 256;
 
+// The initial values are the defaults: no other place repeats them.
 struct Options {
   Mode mode = Mode::kOff;
-  std::string file;       // static:FILE, profile:FILE; relative to the step's working directory
+  // static:FILE, profile:FILE; relative to the step's working directory; or static:lama:LAYOUT.
+  std::string file;
   bool relative = false;  // static: numbers count inside the step's cpuset
   std::string algorithm = "coordinated";
   std::uint32_t interval_ms = 500;
@@ -36,36 +35,52 @@ struct Options {
   Decide decide = Decide::kAuto;
   Transport transport = Transport::kAuto;
   Memory memory = Memory::kAuto;
+  std::optional<Weight> weight;         // empty: auto, the cost model chooses
+  std::string machine;                  // file of `ondeloc measure`; empty: the site's or none
+  std::string nic = "site";             // as check_nic(); "site": the site's choice
+  std::string repeat;                   // report whose moves are applied again; empty: none
   std::string report;                   // file name pattern with %j %s %N; empty: none
-  std::uint32_t cells = kDefaultCells;  // profile: of 8 KiB, in the event channel of every rank
+  std::uint32_t cells = kDefaultCells;  // profile: cells of 8 KiB in each rank's event channel
   OnError on_error = OnError::kFail;
   bool verbose = false;
 };
 
-// What a site sets in plugstack.conf after the path of the plugin.
+inline constexpr std::string_view kSwitchNoRows = "no-rows";      // the mapper reads no rows
+inline constexpr std::string_view kSwitchNoEvents = "no-events";  // nobody listens to events
+
+// Settings of a site: the words in plugstack.conf after the path of the plugin.
 struct SiteOptions {
-  Mode default_mode = Mode::kOff;  // default=off|online
-  std::uint32_t min_interval_ms = 100;
-  std::string libexec;   // directory of ondeloc-mapper; default: from the install prefix
-  std::string rank_lib;  // path of libondeloc_rank.so; default: from the install prefix
-  std::string
-      topology;  // for tests: hwloc XML file or synthetic string instead of the host; blanks as '+'
-  // For tests: "no-rows", the mapper reads no rows; "no-events", nobody listens. Others are errors.
-  std::vector<std::string> test_switches;
+  Mode default_mode = Mode::kOff;       // default=off|online
+  std::uint32_t min_interval_ms = 100;  // no user gets a shorter interval
+  std::uint32_t min_uid = 0;            // ondeloc is off for users below it
+  OomPolicy oom = OomPolicy::kFirst;
+  std::string machine;      // file of `ondeloc measure`; empty: none
+  std::string nic = "off";  // nic= of a step whose user does not give it
+  std::string libexec;      // directory of ondeloc-mapper; default: from the install prefix
+  std::string rank_lib;     // path of libondeloc_rank.so; default: from the install prefix
+  // For tests: an hwloc XML file or synthetic string instead of the host, '+' for a blank.
+  std::string topology;
+  std::vector<std::string> test_switches;  // for tests: kSwitchNoRows, kSwitchNoEvents
 };
 
 inline constexpr std::size_t kMaxOptionLength = 4096;
 
-// One short sentence on error, the offending piece shortened, never the whole value. The algorithm
-// and its argument are checked too (algorithm_table.h). static implies decide=never: with report=
-// it only watches.
+// True for the lama:LAYOUT of static:lama:LAYOUT. A file of such a name needs a path: ./lama:x.
+bool is_layout(std::string_view file);
+// Checks the algorithm and its argument too (algorithm_table.h). static implies decide=never: with
+// report= it only watches. An error is one short sentence that shows the wrong piece, shortened.
 Result<Options> parse_options(std::string_view text);
 std::string_view mode_name(Mode mode);
 // `arguments`: the words after the plugin's path in plugstack.conf, each key=value.
 Result<SiteOptions> parse_site_options(const std::vector<std::string_view>& arguments);
-// 500, 500ms, 2s, 1.5s, 1m -> milliseconds, 1 to 3 600 000.
+// 500ms, 2s, 1.5s, 1m -> milliseconds, 1 to 3 600 000. A number without a unit is an error.
 Result<std::uint32_t> parse_interval(std::string_view text);
-// What --ondeloc=help prints: modes, keys with unit and default, algorithms; lines of at most 100
+// The inverse of parse_interval(): "500ms", "2s".
+std::string interval_text(std::uint32_t ms);
+// The sentence for a user whose interval is raised to the site's minimum; empty if it is not, and
+// for the default, which the user did not ask for.
+std::string raised_interval(const Options& options, std::uint32_t min_interval_ms);
+// The text of --ondeloc=help: modes, keys with unit and default, algorithms; lines of at most 80
 // characters.
 std::string options_help();
 

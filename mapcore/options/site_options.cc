@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// plugstack.conf: Slurm splits the line at blanks and knows no quotes, so '+' stands for a blank in
-// topology= ("numa:2+core:1+pu:1").
+// The words in plugstack.conf. Slurm splits the line at blanks and has no quotes, so '+' stands for
+// a blank in topology= ("numa:2+core:1+pu:1").
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,15 @@ namespace {
 
 Status set_default(SiteOptions& site, std::string_view value) {
   if (value != "off" && value != "online")
-    return Error(fmt::format("'{}' is not known: use off or online", shorten(value)));
+    return Error(fmt::format("'{}' is not known; use off or online", shorten(value)));
   site.default_mode = value == "online" ? Mode::kOnline : Mode::kOff;
+  return {};
+}
+
+Status set_site_nic(SiteOptions& site, std::string_view value) {
+  if (Status good = check_nic(value); !good) return good;
+  if (value == "site") return Error("'site' is for users; use auto, off, rail or rail:node");
+  site.nic = value;
   return {};
 }
 
@@ -26,8 +33,24 @@ Status set_min_interval(SiteOptions& site, std::string_view value) {
   return {};
 }
 
+Status set_min_uid(SiteOptions& site, std::string_view value) {
+  const auto uid = parse_unsigned(value, UINT32_MAX);
+  if (!uid) return Error(fmt::format("'{}' is not a user id; use a number", shorten(value)));
+  site.min_uid = static_cast<std::uint32_t>(*uid);
+  return {};
+}
+
+Status set_oom(SiteOptions& site, std::string_view value) {
+  const auto policy = parse_enum<OomPolicy>(value);
+  if (!policy)
+    return Error(fmt::format("'{}' is not known; use {}", shorten(value), enum_names<OomPolicy>()));
+  site.oom = *policy;
+  return {};
+}
+
 Status set_path(std::string& out, std::string_view value) {
-  if (value.front() != '/') return Error(fmt::format("'{}' is no absolute path", shorten(value)));
+  if (value.front() != '/')
+    return Error(fmt::format("'{}' is not an absolute path; begin it with /", shorten(value)));
   out = value;
   return {};
 }
@@ -39,28 +62,56 @@ Status set_topology(SiteOptions& site, std::string_view value) {
 }
 
 Status add_switch(SiteOptions& site, std::string_view value) {
-  if (value != "no-rows" && value != "no-events")
-    return Error(fmt::format("'{}' is not known: use no-rows or no-events", shorten(value)));
+  if (value != kSwitchNoRows && value != kSwitchNoEvents)
+    return Error(fmt::format("'{}' is not known; use {} or {}", shorten(value), kSwitchNoRows,
+                             kSwitchNoEvents));
   site.test_switches.emplace_back(value);
   return {};
 }
 
+std::string get_switches(const SiteOptions& site) {
+  return fmt::format("{}", fmt::join(site.test_switches, ","));
+}
+
 constexpr auto kRows = std::to_array<SiteRow>({
-    {"default", "off|online", "off", "mode of a step whose user says nothing", set_default},
-    {"min-interval", "TIME", "100ms", "no user gets a shorter interval", set_min_interval},
-    {"libexec", "DIR", "from the install prefix", "where ondeloc-mapper is",
-     [](SiteOptions& s, std::string_view v) { return set_path(s.libexec, v); }},
-    {"rank-lib", "FILE", "from the install prefix", "libondeloc_rank.so",
-     [](SiteOptions& s, std::string_view v) { return set_path(s.rank_lib, v); }},
+    {"default", "off|online", "", "mode of a step whose user does not choose one", set_default,
+     [](const SiteOptions& s) { return std::string(mode_name(s.default_mode)); }},
+    {"nic", "ADAPTER", "", "nic= of a step whose user does not give it", set_site_nic,
+     [](const SiteOptions& s) { return s.nic; }},
+    {"min-interval", "TIME", "", "no user gets a shorter interval", set_min_interval,
+     [](const SiteOptions& s) { return interval_text(s.min_interval_ms); }},
+    {"min-uid", "UID", "", "ondeloc is off for users with a lower user id; 1 excludes root",
+     set_min_uid, [](const SiteOptions& s) { return fmt::format("{}", s.min_uid); }},
+    {"oom", enum_names<OomPolicy>(), "",
+     "first: the kernel kills the mapper before any rank if memory runs out; fair: the kernel "
+     "chooses",
+     set_oom, [](const SiteOptions& s) { return std::string(enum_name(s.oom)); }},
+    {"machine", "FILE", "none",
+     "numbers that 'ondeloc measure' found on the nodes; the mapper reads it as the user",
+     [](SiteOptions& s, std::string_view v) { return set_path(s.machine, v); },
+     [](const SiteOptions& s) { return s.machine; }},
+    {"libexec", "DIR", "from the install prefix", "directory of ondeloc-mapper",
+     [](SiteOptions& s, std::string_view v) { return set_path(s.libexec, v); },
+     [](const SiteOptions& s) { return s.libexec; }},
+    {"rank-lib", "FILE", "from the install prefix", "path of libondeloc_rank.so",
+     [](SiteOptions& s, std::string_view v) { return set_path(s.rank_lib, v); },
+     [](const SiteOptions& s) { return s.rank_lib; }},
     {"topology", "TEXT", "the machine",
-     "for tests: hwloc XML file or synthetic string, '+' for blanks", set_topology},
+     "for tests: hwloc XML file or synthetic string, '+' for blanks", set_topology,
+     [](const SiteOptions& s) { return s.topology; }},
     {"test-switch", "no-rows|no-events", "none",
-     "for tests: the mapper reads no rows, only events; or nobody listens to events", add_switch},
+     "for tests: the mapper reads no rows, only events; or nobody listens to events", add_switch,
+     get_switches},
 });
 
 }  // namespace
 
 std::span<const SiteRow> site_rows() { return kRows; }
+
+std::string default_of(const SiteRow& row) {
+  const std::string text = row.get(SiteOptions());
+  return text.empty() ? std::string(row.without) : text;
+}
 
 Result<SiteOptions> parse_site_options(const std::vector<std::string_view>& arguments) {
   SiteOptions site;
@@ -70,7 +121,7 @@ Result<SiteOptions> parse_site_options(const std::vector<std::string_view>& argu
     const auto row = std::find_if(kRows.begin(), kRows.end(),
                                   [&](const SiteRow& candidate) { return candidate.name == name; });
     if (row == kRows.end())
-      return Error(fmt::format("'{}' is not known: use {}", shorten(name), names_of(site_rows())));
+      return Error(fmt::format("'{}' is not known; use {}", shorten(name), names_of(site_rows())));
     if (equals == argument.npos || equals + 1 == argument.size())
       return Error(fmt::format("{0} needs a value: {0}={1}", name, row->value));
     if (Status good = row->set(site, argument.substr(equals + 1)); !good)

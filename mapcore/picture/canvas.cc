@@ -5,6 +5,8 @@
 #include <cairo.h>
 #include <fmt/format.h>
 
+#include <cmath>
+#include <initializer_list>
 #include <numbers>
 #include <vector>
 
@@ -142,6 +144,14 @@ Status Canvas::finish() {
   }
   if (status != CAIRO_STATUS_SUCCESS) return cannot_write(surface_->path, status);
   return write_new_file(surface_->path, surface_->octets);
+}
+
+double nice_step(double range, int most) {
+  const double rough = range / most, power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough) return factor * power;
+  }
+  return 10 * power;
 }
 
 }  // namespace ondeloc

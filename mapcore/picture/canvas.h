@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A drawing that ends as SVG or PNG, by the file's extension, or as SVG on standard output ("-").
-// The seam to cairo: nothing else knows it. Units: pixels (PNG) or points (SVG), origin top left.
-// Colours: 0xRRGGBB. Errors: create() and finish(), one sentence. Ownership: owns the surface.
-// Thread safety: one thread.
+// This file alone uses cairo. Units: pixels (PNG) or points (SVG), origin top left. Colours:
+// 0xRRGGBB. Errors: create() and finish(), one sentence. Ownership: owns the surface. Thread
+// safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct Box {
 
 class Canvas {
  public:
-  // Error: neither .svg nor .png nor "-". Nothing is written before finish(), and then the whole
-  // file.
+  // Error: the name is neither "-" nor ends in .svg or .png. finish() writes the whole file;
+  // nothing is written before.
   static Result<Canvas> create(const std::string& path, double width, double height);
   Canvas(Canvas&&) noexcept;
   Canvas& operator=(Canvas&&) noexcept;
@@ -48,5 +48,8 @@ class Canvas {
   explicit Canvas(std::unique_ptr<Surface> surface);
   std::unique_ptr<Surface> surface_;
 };
+
+// Returns 1, 2 or 5 times a power of ten, so that at most `most` steps fit into the range.
+double nice_step(double range, int most);
 
 }  // namespace ondeloc

@@ -7,7 +7,9 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
+#include "mapcore/base/log_scale.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/picture/canvas.h"
 
@@ -15,14 +17,16 @@ namespace ondeloc {
 namespace {
 
 constexpr double kLeft = 90, kTop = 70, kRight = 170, kBottom = 70;
+constexpr double kOffNodeGap = 22, kOffNodeWidth = 24;
 constexpr double kSide = 1024;  // the plot's largest side while a rank has a cell of its own
 constexpr Colour kBoundary = 0xD62728;
+constexpr Colour kCacheBoundary = 0xE8963A;
 constexpr double kDigit = 8.5;  // width of a digit of size 13, and a little more
 
-// White over blue to nearly black, falling in lightness all the way.
+// From a pale blue, which differs from the paper, to nearly black; the lightness falls all the way.
 Colour shade(double share) {
-  constexpr std::array<std::array<double, 3>, 6> kStops = {{{0.93, 0.96, 1.00},
-                                                            {0.72, 0.84, 0.95},
+  constexpr std::array<std::array<double, 3>, 6> kStops = {{{0.80, 0.89, 0.97},
+                                                            {0.64, 0.79, 0.92},
                                                             {0.42, 0.68, 0.88},
                                                             {0.16, 0.46, 0.75},
                                                             {0.04, 0.25, 0.54},
@@ -39,36 +43,46 @@ Colour shade(double share) {
 }
 
 struct Scale {
-  double low = 0, high = 1;
+  LogScale log;
   bool logarithmic = true;
-  double share(double value) const {
-    if (!logarithmic || low >= high) return value / high;
-    return (std::log(value) - std::log(low)) / (std::log(high) - std::log(low));
-  }
-  double value(double share) const {
-    if (!logarithmic || low >= high) return share * high;
-    return low * std::pow(high / low, share);
+  double share(double value) const { return logarithmic ? log.share(value) : value / log.high; }
+  // Round values from the low to the high end.
+  std::vector<double> ticks() const {
+    if (logarithmic) return log.ticks();
+    const double step = nice_step(log.high, 5);
+    std::vector<double> ticks;
+    for (int i = 0; i * step <= log.high * (1 + 1e-9); ++i) ticks.push_back(i * step);
+    return ticks;
   }
 };
 
-// The matrix as drawn: ranks sorted, cells shared where there are too many.
+// The matrix as it is drawn: ranks are sorted, and share cells if there are too many.
 struct Grid {
   int ranks = 0, cells = 0;
   std::vector<int> order;  // rank at each position
   std::vector<double> values;
+  std::vector<double> off_node;  // by row; empty: no such column
   double per_cell() const { return static_cast<double>(ranks) / cells; }
 };
 
-Grid make_grid(const CommMatrix& matrix, const std::vector<int>& node_of_rank) {
+double sum_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+Grid make_grid(const CommMatrix& matrix, const HeatMapStyle& style) {
+  const std::vector<int>& node_of_rank = style.node_of_rank;
   Grid grid;
   grid.ranks = matrix.ranks;
   grid.cells = std::min(matrix.ranks, kMostCells);
   grid.order.resize(static_cast<std::size_t>(matrix.ranks));
   std::iota(grid.order.begin(), grid.order.end(), 0);
   if (!node_of_rank.empty()) {
-    std::stable_sort(grid.order.begin(), grid.order.end(), [&](int a, int b) {
-      return node_of_rank[static_cast<std::size_t>(a)] < node_of_rank[static_cast<std::size_t>(b)];
-    });
+    const auto key = [&](int rank) {
+      const auto at = static_cast<std::size_t>(rank);
+      return std::pair(node_of_rank[at], style.cache_of_rank.empty() ? 0 : style.cache_of_rank[at]);
+    };
+    std::stable_sort(grid.order.begin(), grid.order.end(),
+                     [&](int a, int b) { return key(a) < key(b); });
   }
   std::vector<std::size_t> place(grid.order.size());
   for (std::size_t p = 0; p < grid.order.size(); ++p)
@@ -80,31 +94,29 @@ Grid make_grid(const CommMatrix& matrix, const std::vector<int>& node_of_rank) {
     grid.values[place[static_cast<std::size_t>(e.src)] * side +
                 place[static_cast<std::size_t>(e.dst)]] += e.bytes;
   }
+  if (sum_of(style.off_node) > 0) grid.off_node.assign(side, 0);
+  for (std::size_t rank = 0; rank < place.size() && !grid.off_node.empty(); ++rank)
+    grid.off_node[place[rank]] += style.off_node[rank];
   return grid;
 }
 
 Scale scale_of(const Grid& grid, bool logarithmic) {
-  Scale scale{0, 0, logarithmic};
-  for (const double value : grid.values) {
-    if (value <= 0) continue;
-    scale.high = std::max(scale.high, value);
-    scale.low = scale.low == 0 ? value : std::min(scale.low, value);
-  }
-  // Values within less than a factor of ten are all dark: the eye would take shades for more.
-  scale.low = std::min(scale.low, scale.high / 10);
-  if (scale.high == 0) scale = {0, 1, false};
+  std::vector<double> values = grid.values;
+  values.insert(values.end(), grid.off_node.begin(), grid.off_node.end());
+  Scale scale{log_scale(values), logarithmic};
+  if (scale.log.high == 0) scale = {{0, 1}, false};
   return scale;
 }
 
-std::vector<Colour> colours_of(const Grid& grid, const Scale& scale) {
+std::vector<Colour> colours_of(const std::vector<double>& values, const Scale& scale) {
   std::vector<Colour> colours;
-  colours.reserve(grid.values.size());
-  for (const double value : grid.values)
+  colours.reserve(values.size());
+  for (const double value : values)
     colours.push_back(value > 0 ? shade(scale.share(value)) : kPaper);
   return colours;
 }
 
-// 1, 2, 4, 8, ... so that at most 16 labels stand on an axis.
+// Returns 1, 2, 4, 8, ... so that an axis has at most 16 labels.
 int label_step(int ranks) {
   int step = 1;
   while (ranks / step > 16) step *= 2;
@@ -130,6 +142,16 @@ void draw_axes(Canvas& canvas, const Box& plot, const Grid& grid) {
               true);
 }
 
+// A column of its own, right of the plot: no rank of the picture received these bytes.
+void draw_off_node(Canvas& canvas, const Box& plot, const Grid& grid, const Scale& scale) {
+  if (grid.off_node.empty()) return;
+  const Box column{plot.x + plot.width + kOffNodeGap, plot.y, kOffNodeWidth, plot.height};
+  canvas.cells(column, 1, grid.cells, colours_of(grid.off_node, scale));
+  canvas.frame(column, kInk);
+  canvas.text(column.x + column.width / 2, column.y + column.height + 20, "off node", 13,
+              Align::kCentre);
+}
+
 void draw_legend(Canvas& canvas, const Box& plot, const Scale& scale) {
   constexpr int kSteps = 128;
   const Box bar{plot.x + plot.width + 30, plot.y + 30, 22, std::min(plot.height - 60, 400.0)};
@@ -139,10 +161,10 @@ void draw_legend(Canvas& canvas, const Box& plot, const Scale& scale) {
   canvas.cells(bar, 1, kSteps, colours);
   canvas.frame(bar, kInk);
   canvas.text(bar.x, bar.y - 12, "bytes sent", 14);
-  for (int i = 0; i <= 4; ++i) {
-    const double y = bar.y + bar.height * (1 - i / 4.0);
+  for (const double value : scale.ticks()) {
+    const double y = bar.y + bar.height * (1 - scale.share(value));
     canvas.line(bar.x + bar.width, y, bar.x + bar.width + 5, y, kInk);
-    canvas.text(bar.x + bar.width + 9, y + 4.5, bytes_text(scale.value(i / 4.0)), 13);
+    canvas.text(bar.x + bar.width + 9, y + 4.5, bytes_text(value), 13);
   }
   const double below = bar.y + bar.height + 24;
   canvas.frame({bar.x, below, bar.width, 14}, kInk);
@@ -175,27 +197,50 @@ void draw_nodes(Canvas& canvas, const Box& plot, const Grid& grid, const std::ve
   }
 }
 
+// Thin lines between the last-level caches of one NUMA node.
+void draw_caches(Canvas& canvas, const Box& plot, const Grid& grid, const HeatMapStyle& style) {
+  const double unit = plot.width / grid.ranks;
+  const auto at = [&](int p) {
+    return static_cast<std::size_t>(grid.order[static_cast<std::size_t>(p)]);
+  };
+  for (int p = 1; p < grid.ranks && !style.cache_of_rank.empty(); ++p) {
+    const std::size_t here = at(p), before = at(p - 1);
+    if (style.node_of_rank[here] != style.node_of_rank[before] ||
+        style.cache_of_rank[here] == style.cache_of_rank[before])
+      continue;
+    canvas.line(plot.x + p * unit, plot.y, plot.x + p * unit, plot.y + plot.height, kCacheBoundary,
+                0.7);
+    canvas.line(plot.x, plot.y + p * unit, plot.x + plot.width, plot.y + p * unit, kCacheBoundary,
+                0.7);
+  }
+}
+
 }  // namespace
 
 Status draw_heat_map(const CommMatrix& matrix, const HeatMapStyle& style, const std::string& path) {
-  if (matrix.ranks <= 0) return Error("there is no rank to draw");
-  const Grid grid = make_grid(matrix, style.node_of_rank);
+  if (matrix.ranks <= 0) return Error("the matrix holds no rank");
+  const Grid grid = make_grid(matrix, style);
   const Scale scale = scale_of(grid, style.logarithmic);
   const double cell = std::max(1.0, std::min(40.0, std::floor(kSide / grid.cells)));
   const double side = std::max(240.0, cell * grid.cells);
   const Box plot{kLeft, kTop, side, side};
-  auto canvas = Canvas::create(path, kLeft + side + kRight, kTop + side + kBottom);
+  const double beside = grid.off_node.empty() ? 0 : kOffNodeGap + kOffNodeWidth;
+  auto canvas = Canvas::create(path, kLeft + side + beside + kRight, kTop + side + kBottom);
   if (!canvas) return std::move(canvas).error();
-  canvas->cells(plot, grid.cells, grid.cells, colours_of(grid, scale));
+  canvas->cells(plot, grid.cells, grid.cells, colours_of(grid.values, scale));
+  if (!style.node_of_rank.empty()) draw_caches(*canvas, plot, grid, style);
   if (!style.node_of_rank.empty()) draw_nodes(*canvas, plot, grid, style.node_of_rank);
   draw_axes(*canvas, plot, grid);
-  draw_legend(*canvas, plot, scale);
+  draw_off_node(*canvas, plot, grid, scale);
+  draw_legend(*canvas, {plot.x, plot.y, plot.width + beside, plot.height}, scale);
   canvas->text(kLeft, 28, style.title, 17);
   const std::string shared =
       grid.cells < grid.ranks ? fmt::format(", {:.1f} ranks per cell", grid.per_cell()) : "";
+  const double leaves = sum_of(style.off_node);
+  const std::string off_node = leaves > 0 ? fmt::format(", {} off node", bytes_text(leaves)) : "";
   canvas->text(kLeft, 48,
-               fmt::format("{} ranks, {} between different ranks, {} scale{}", grid.ranks,
-                           bytes_text(matrix.total_bytes()),
+               fmt::format("{} ranks, {} between different ranks{}, {} scale{}", grid.ranks,
+                           bytes_text(matrix.total_bytes()), off_node,
                            scale.logarithmic ? "logarithmic" : "linear", shared),
                13);
   return canvas->finish();

@@ -8,37 +8,68 @@
 #include <cmath>
 
 #include "mapcore/base/quantity.h"
+#include "mapcore/base/text.h"
 #include "mapcore/picture/canvas.h"
 
 namespace ondeloc {
 namespace {
 
-constexpr double kLeft = 100, kTop = 80, kWidth = 1000, kHeight = 380, kBottom = 70;
+constexpr double kLeft = 100, kTop = 80, kWidth = 1000, kHeight = 380, kBottom = 70, kRight = 110;
 constexpr std::array<Colour, 10> kColours = {0x1F77B4, 0xFF7F0E, 0x2CA02C, 0xD62728, 0x9467BD,
                                              0x8C564B, 0xE377C2, 0x7F7F7F, 0xBCBD22, 0x17BECF};
-constexpr Colour kGrid = 0xDDDDDD;
+constexpr Colour kGrid = 0xDDDDDD, kBytes = 0x303030;
 constexpr std::size_t kMostRows = 16;  // of the list of clusters
 
-Colour colour_of(std::size_t cluster) { return kColours[cluster % kColours.size()]; }
+// Clusters whose matrices are this alike (cosine) show one pattern that comes back.
+constexpr double kAlike = 0.95;
 
-// 1, 2 or 5 times a power of ten, so that at most eight steps fit.
-double nice_step(double range) {
-  const double rough = range / 8, power = std::pow(10, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return factor * power;
+// The clusters by pattern: like[c] is the first cluster whose pattern cluster c has.
+std::vector<std::size_t> patterns_of(const Clusters& clusters) {
+  std::vector<std::size_t> like;
+  std::vector<Traffic> traffic;
+  for (const Cluster& cluster : clusters.clusters) {
+    traffic.emplace_back(cluster.matrix);
+    std::size_t first = 0;
+    while (first + 1 < traffic.size() && (like[first] != first || cluster.matrix.entries.empty() ||
+                                          cosine(traffic[first], traffic.back()) < kAlike))
+      ++first;
+    like.push_back(first);
   }
-  return 10 * power;
+  return like;
 }
+
+// A colour for each pattern. Neighbours with different patterns never share a colour.
+class Palette {
+ public:
+  explicit Palette(const Clusters& clusters) : like_(patterns_of(clusters)) {
+    std::size_t next = 0;
+    for (std::size_t c = 0; c < like_.size(); ++c) {
+      if (like_[c] != c) {
+        colours_.push_back(colours_[like_[c]]);
+        continue;
+      }
+      if (c > 0 && kColours[next % kColours.size()] == colours_[c - 1]) ++next;
+      colours_.push_back(kColours[next++ % kColours.size()]);
+    }
+  }
+  Colour of(std::size_t cluster) const { return colours_[cluster]; }
+  std::size_t like(std::size_t cluster) const { return like_[cluster]; }
+
+ private:
+  std::vector<std::size_t> like_;
+  std::vector<Colour> colours_;
+};
 
 struct Plot {
   Box box;
-  double seconds, messages;  // of the whole axes
+  double seconds, messages, bytes;  // of the whole axes
   double x(double s) const { return box.x + box.width * s / seconds; }
   double y(double m) const { return box.y + box.height * (1 - m / messages); }
+  double y_of_bytes(double b) const { return box.y + box.height * (1 - b / bytes); }
 };
 
 void draw_axes(Canvas& canvas, const Plot& plot) {
-  const double dx = nice_step(plot.seconds), dy = std::max(1.0, nice_step(plot.messages));
+  const double dx = nice_step(plot.seconds, 8), dy = std::max(1.0, nice_step(plot.messages, 8));
   for (int i = 0; i * dy <= plot.messages; ++i) {
     const double m = i * dy;
     canvas.line(plot.box.x, plot.y(m), plot.box.x + plot.box.width, plot.y(m), kGrid);
@@ -56,24 +87,46 @@ void draw_axes(Canvas& canvas, const Plot& plot) {
               Align::kCentre, kInk, true);
 }
 
-void draw_bars(Canvas& canvas, const Plot& plot, const Clusters& clusters) {
+// The bytes of each bin as a line of steps, with an axis on the right.
+void draw_bytes(Canvas& canvas, const Plot& plot, const Clusters& clusters) {
+  const std::vector<double>& bytes = clusters.bins.bytes();
+  const double right = plot.box.x + plot.box.width;
+  const double width = plot.box.width / static_cast<double>(bytes.size());
+  const double step = nice_step(plot.bytes, 8);
+  for (int i = 0; i * step <= plot.bytes; ++i) {
+    const double y = plot.y_of_bytes(i * step);
+    canvas.line(right, y, right + 5, y, kBytes);
+    canvas.text(right + 9, y + 4.5, bytes_text(i * step), 13, Align::kLeft, kBytes);
+  }
+  canvas.line(right, plot.box.y, right, plot.box.y + plot.box.height, kBytes);
+  for (std::size_t b = 0; b < bytes.size(); ++b) {
+    const double x = plot.box.x + static_cast<double>(b) * width, y = plot.y_of_bytes(bytes[b]);
+    canvas.line(x, y, x + width, y, kBytes, 1.5);
+    if (b > 0) canvas.line(x, plot.y_of_bytes(bytes[b - 1]), x, y, kBytes, 1.5);
+  }
+  canvas.text(right + 88, plot.box.y + plot.box.height / 2, "bytes per bin (line)", 15,
+              Align::kCentre, kBytes, true);
+}
+
+void draw_bars(Canvas& canvas, const Plot& plot, const Clusters& clusters, const Palette& palette) {
   const std::size_t bins = clusters.bins.count();
   const double width = plot.box.width / static_cast<double>(bins);
   for (std::size_t b = 0; b < bins; ++b) {
     const auto messages = static_cast<double>(clusters.bins.messages()[b]);
     if (clusters.cluster_of_bin[b] < 0 || messages == 0) continue;
-    // One message stays visible beside a thousand.
+    // A bar of one message stays visible beside a bar of a thousand.
     const double top = std::min(plot.y(messages), plot.box.y + plot.box.height - 1.5);
     canvas.fill({plot.box.x + static_cast<double>(b) * width, top, std::max(width * 0.92, 0.5),
                  plot.box.y + plot.box.height - top},
-                colour_of(static_cast<std::size_t>(clusters.cluster_of_bin[b])));
+                palette.of(static_cast<std::size_t>(clusters.cluster_of_bin[b])));
   }
   const double base = plot.box.y + plot.box.height;
   canvas.line(plot.box.x, base, plot.box.x + plot.box.width, base, kInk);
   canvas.line(plot.box.x, plot.box.y, plot.box.x, base, kInk);
 }
 
-void draw_numbers(Canvas& canvas, const Plot& plot, const Clusters& clusters) {
+void draw_numbers(Canvas& canvas, const Plot& plot, const Clusters& clusters,
+                  const Palette& palette) {
   double free_from = 0;
   for (std::size_t c = 0; c < clusters.clusters.size(); ++c) {
     const TimeWindow& time = clusters.clusters[c].time;
@@ -83,11 +136,11 @@ void draw_numbers(Canvas& canvas, const Plot& plot, const Clusters& clusters) {
     if (plot.x(middle) < free_from) continue;
     free_from = plot.x(middle) + 20;
     canvas.text(plot.x(middle), plot.box.y - 6, fmt::format("{}", c + 1), 12, Align::kCentre,
-                colour_of(c));
+                palette.of(c));
   }
 }
 
-void draw_list(Canvas& canvas, double y, const Clusters& clusters) {
+void draw_list(Canvas& canvas, double y, const Clusters& clusters, const Palette& palette) {
   const std::size_t shown = std::min(kMostRows, clusters.clusters.size());
   const std::uint64_t zero = clusters.bins.span().from_ns;
   for (std::size_t c = 0; c < shown; ++c) {
@@ -95,13 +148,15 @@ void draw_list(Canvas& canvas, double y, const Clusters& clusters) {
     const double x = kLeft + static_cast<double>(c % 2) * 510;
     const std::size_t line = c / 2;
     const double row = y + 20 * static_cast<double>(line);
-    canvas.fill({x, row - 11, 12, 12}, colour_of(c));
-    canvas.text(x + 20, row,
-                fmt::format("{}: {:.4g} to {:.4g} s, {} messages, {}, {} ranks", c + 1,
-                            static_cast<double>(cluster.time.from_ns - zero) * 1e-9,
-                            static_cast<double>(cluster.time.to_ns - zero) * 1e-9, cluster.messages,
-                            bytes_text(cluster.bytes), cluster.tasks),
-                13);
+    canvas.fill({x, row - 11, 12, 12}, palette.of(c));
+    canvas.text(
+        x + 20, row,
+        fmt::format("{}: {} to {}, {} messages, {}, {} ranks{}", c + 1,
+                    seconds_text(static_cast<double>(cluster.time.from_ns - zero) * 1e-9),
+                    seconds_text(static_cast<double>(cluster.time.to_ns - zero) * 1e-9),
+                    cluster.messages, bytes_text(cluster.bytes), cluster.tasks,
+                    palette.like(c) == c ? "" : fmt::format(", as {}", palette.like(c) + 1)),
+        13);
   }
   const std::size_t lines = (shown + 1) / 2;
   if (shown < clusters.clusters.size())
@@ -114,22 +169,25 @@ void draw_list(Canvas& canvas, double y, const Clusters& clusters) {
 Status draw_timeline(const Clusters& clusters, const std::string& title, const std::string& path) {
   const std::size_t rows = (std::min(kMostRows, clusters.clusters.size()) + 1) / 2 + 2;
   const double height = kTop + kHeight + kBottom + 20 * static_cast<double>(rows);
-  auto canvas = Canvas::create(path, kLeft + kWidth + 40, height);
+  auto canvas = Canvas::create(path, kLeft + kWidth + kRight, height);
   if (!canvas) return std::move(canvas).error();
   const auto& messages = clusters.bins.messages();
+  const auto& bytes = clusters.bins.bytes();
+  const Palette palette(clusters);
   const TimeWindow span = clusters.bins.span();
   const Plot plot{{kLeft, kTop, kWidth, kHeight},
                   static_cast<double>(span.to_ns - span.from_ns) * 1e-9,
-                  static_cast<double>(*std::max_element(messages.begin(), messages.end())) * 1.05};
+                  static_cast<double>(*std::max_element(messages.begin(), messages.end())) * 1.05,
+                  std::max(1.0, *std::max_element(bytes.begin(), bytes.end()) * 1.05)};
   draw_axes(*canvas, plot);
-  draw_bars(*canvas, plot, clusters);
-  draw_numbers(*canvas, plot, clusters);
-  draw_list(*canvas, kTop + kHeight + kBottom + 16, clusters);
+  draw_bars(*canvas, plot, clusters, palette);
+  draw_bytes(*canvas, plot, clusters);
+  draw_numbers(*canvas, plot, clusters, palette);
+  draw_list(*canvas, kTop + kHeight + kBottom + 16, clusters, palette);
   canvas->text(kLeft, 28, title, 17);
   canvas->text(kLeft, 48,
-               fmt::format("{} cluster{} in {} bins of {:.3g} ms", clusters.clusters.size(),
-                           clusters.clusters.size() == 1 ? "" : "s", clusters.bins.count(),
-                           clusters.bins.width_ns() * 1e-6),
+               fmt::format("{} in {} bins of {}", counted(clusters.clusters.size(), "cluster"),
+                           clusters.bins.count(), seconds_text(clusters.bins.width_ns() * 1e-9)),
                13);
   return canvas->finish();
 }

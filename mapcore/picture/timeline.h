@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages over time, coloured by cluster: figure 2.6 of the DeLoc thesis. x = seconds since the
-// first message, y = messages in each time bin. Neighbouring clusters never share a colour. Thread
-// safety: pure but for the file.
+// first message, y = messages in each time bin, and as a line the bytes. Clusters with alike
+// matrices share a colour; neighbours with different ones never do. Thread safety: pure but for the
+// file.
 #pragma once
 
 #include <string>

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "mapcore/base/quantity.h"
+
 namespace ondeloc {
 
 std::string_view to_string(MappingClass kind) {
@@ -21,8 +23,8 @@ std::string_view to_string(MappingClass kind) {
 
 namespace {
 
-// Two messages a microsecond apart are no load of megabytes a second: what is shorter than an
-// interval counts as one.
+// Two messages a microsecond apart are not a load of megabytes per second: a run that is shorter
+// than an interval counts as one interval.
 double load_rate(const Metrics& m) {
   const double seconds = std::max(m.seconds, m.interval_s);
   if (seconds <= 0 || m.tasks == 0) return 0;
@@ -48,12 +50,13 @@ FirstQuestion ask_memory(const Metrics& m, const Thresholds& t) {
 FirstQuestion ask_load(const Metrics& m, const Thresholds& t) {
   const double rate = load_rate(m);
   const bool talks = rate >= t.load_rate;
-  return {talks, fmt::format("memory volumes are unavailable, so this rests on the load: Lcomm is "
-                             "{:.4g} MB/s per task, {} {:.4g}",
-                             rate * 1e-6, talks ? "at least" : "below", t.load_rate * 1e-6)};
+  return {talks,
+          fmt::format("memory volumes are unavailable, so the load decides: Lcomm is {} per "
+                      "task, {} {}",
+                      rate_text(rate), talks ? "at least" : "below", rate_text(t.load_rate))};
 }
 
-// Of the bytes: what fewer than these are sent in gains nothing by a mapping of its own.
+// Share of the bytes. A phase with a smaller share gains nothing by a mapping of its own.
 constexpr double kFew = 0.05;
 
 struct SecondQuestion {
@@ -65,33 +68,33 @@ struct SecondQuestion {
 std::string count_text(const Metrics& m, const Thresholds& t, const SecondQuestion& answer) {
   const std::string text = fmt::format(
       "; CommDyn is {}: the order of the ranks changed in {} of {} comparisons of intervals of "
-      "{:.4g} s",
-      m.comm_dyn, m.comm_dyn, m.compared, m.interval_s);
+      "{}",
+      m.comm_dyn, m.comm_dyn, m.compared, seconds_text(m.interval_s));
   if (answer.unknown)
     return text + ", too few to know whether the pattern changes: use shorter intervals (-i)";
   const bool dynamic = answer.published == MappingClass::kDynamic;
   return text + fmt::format(", {} {:.4g}", dynamic ? "above" : "at most", t.comm_dyn);
 }
 
-// Why the class is what it is where the count alone says dynamic.
+// Explains the class if the count alone would say dynamic.
 std::string phases_text(const Metrics& m) {
   const Likeness& l = m.likeness;
   if (l.lasting > kFew)
     return fmt::format(
-        ", and the pattern itself changes: {:.3g} % of the bytes were sent while the ranks talked "
-        "otherwise than over the whole run, and for long enough to move them",
+        ", and the pattern itself changes: {:.3g} % of the bytes were sent in phases that differ "
+        "from the whole run and last long enough to move the ranks",
         100 * l.lasting);
   if (l.alike > 1 - kFew)
     return fmt::format(
-        ", which alone would be dynamic; but the same ranks talk all the time: {:.3g} % of the "
-        "bytes were sent with the pattern of the whole run, and only ranks that send about the "
-        "same change places, so one mapping fits all",
+        ", which alone would mean dynamic; but {:.3g} % of the bytes were sent with the pattern of "
+        "the whole run, and only ranks that send about the same amount swap places in the order, "
+        "so one mapping fits all",
         100 * l.alike);
   return fmt::format(
-      ", which alone would be dynamic; but no other pattern lasts: {:.3g} % of the bytes were sent "
-      "with one unlike that of the whole run, and only {:.3g} % while the ranks had talked so "
-      "{:.4g} s before too, so it would be over before they had moved",
-      100 * (1 - l.alike), 100 * l.lasting, m.interval_s / 2);
+      ", which alone would mean dynamic; but no other pattern lasts: {:.3g} % of the bytes were "
+      "sent with a pattern unlike that of the whole run, and only {:.3g} % with a pattern that was "
+      "there {} before too, so it would be over before the ranks had moved",
+      100 * (1 - l.alike), 100 * l.lasting, seconds_text(m.interval_s / 2));
 }
 
 SecondQuestion ask_dynamics(const Metrics& m, const Thresholds& t) {

@@ -100,7 +100,7 @@ void fill_cluster(ProfileReader& profile, PairSum& sum, Cluster& cluster,
 constexpr std::size_t kBins = 100, kMostBins = 1600;         // powers of two apart
 constexpr std::size_t kClusters = 50, kRoomCells = 1 << 26;  // of all matrices
 
-// A clustering of the bins, of which `at` are those with messages.
+// A clustering of the bins; `at` lists the bins with messages.
 struct Choice {
   TimeBins bins;
   std::vector<std::size_t> at = {};
@@ -119,14 +119,14 @@ Choice choose(TimeBins bins, std::size_t clusters, std::size_t most) {
   return choice;
 }
 
-// A square of all ranks is cleared and read for each cluster: many of them had better hash.
+// Each cluster clears and reads a square of all ranks, so a hash table is faster for many clusters.
 int dense_ranks(int ranks, std::size_t clusters) {
   constexpr std::size_t kMostRead = 1 << 28, kFewRanks = 64;
   const auto n = static_cast<std::size_t>(ranks);
   return n * n * clusters <= kMostRead ? PairSum::kDenseRanks : static_cast<int>(kFewRanks);
 }
 
-// Whether the bins are ours to choose.
+// True if the caller left the number of bins to us.
 bool is_ours(const ClusterOptions& options) { return options.bins == 0 && options.clusters == 0; }
 
 // A cluster has no more pairs than messages, so many matrices need no more room than one of each
@@ -139,7 +139,7 @@ std::size_t most_clusters(const ClusterOptions& options, const TimeBins& bins, i
   return std::min(most, std::max(kClusters, kRoomCells / (n * n)));
 }
 
-// All that is looked for says something only where it was asked for.
+// The largest number of clusters counts as a result only if the caller asked for that number.
 bool is_clear(const Choice& choice, const ClusterOptions& options) {
   return choice.found.k() > 1 && (options.max_clusters != 0 || choice.found.k() < choice.most);
 }
@@ -150,8 +150,8 @@ std::size_t pauses(const std::vector<std::size_t>& at) {
   return count;
 }
 
-// What finer bins find is bursts: not stretches of a run whose bursts they do not tell apart
-// either, nor single messages.
+// True if finer bins have found bursts, and neither stretches of a run whose bursts they still do
+// not separate, nor single messages.
 bool tells_apart(const Choice& choice) {
   const std::size_t k = choice.found.k();
   return 2 * (k - 1) >= pauses(choice.at) && 2 * k <= choice.bins.total();
@@ -162,7 +162,7 @@ Choice choose_few(TimeBins bins, const ClusterOptions& options, int ranks) {
   return choose(std::move(bins), 0, most);
 }
 
-// Of the published 100 bins, or the first finer ones that tell bursts apart.
+// Takes the published 100 bins, or the first finer bins that separate bursts.
 Choice choose_bins(const TimeBins& finest, const ClusterOptions& options, int ranks) {
   Choice best = choose_few(finest.merged(kMostBins / kBins), options, ranks);
   if (best.most == 0) return best;
@@ -209,7 +209,7 @@ Cluster make_cluster(Clusters& found, const KMeans& chosen, std::size_t c,
   return cluster;
 }
 
-// From `from` to `to` of the whole, while the part goes from 0 to 1.
+// Reports progress of a part as progress of the whole between `from` and `to`.
 Progress part_of(const Progress& progress, double from, double to) {
   if (!progress) return {};
   return [=](double share) { progress(from + share * (to - from)); };

@@ -4,12 +4,12 @@
 // run, the resolution at which the thesis shows its clusters (figure 2.6). Messages in one bin
 // count as simultaneous. Self-sends are left out.
 //
-// Not published: where 100 bins give one cluster, or as many as are looked for, and nothing was
-// asked for, twice as many bins are tried, up to 1600, and half as many clusters as bins. A run of
-// forty iterations or more has less than three bins for each, which leave no pause between its
-// bursts. So finer bins count only where a third of them are silent and most pauses part clusters;
-// what sends all the time is one cluster, as before. Of more iterations than some 300 a part
-// (`window`) is the better question.
+// Not published: if 100 bins give one cluster, or as many as the search allows, and the caller
+// asked for nothing, we try twice as many bins, up to 1600, with up to half as many clusters as
+// bins. A run of forty iterations or more has less than three bins for each iteration, which leave
+// no pause between its bursts. Finer bins count only if a third of them are silent and most pauses
+// separate clusters; a run that sends all the time stays one cluster. For a run of more than some
+// 300 iterations, look at a part (`window`).
 //
 // Memory: bins + one matrix per cluster; of more messages than 2^26 the clusters looked for beyond
 // 50 are limited to as many cells of all matrices together. Thread safety: as the reader.
@@ -35,13 +35,14 @@ class TimeBins {
   std::size_t count() const { return messages_.size(); }
   double width_ns() const;
   void add(const ProfileEvent& event);
-  // The same messages in bins of which each is `factor` of these. REQUIRES: count() % factor == 0.
+  // Returns the same messages in wider bins, each as wide as `factor` of these. REQUIRES: count() %
+  // factor == 0.
   TimeBins merged(std::size_t factor) const;
   std::size_t silent() const;   // bins without a message
   std::uint64_t total() const;  // messages
   const std::vector<std::uint64_t>& messages() const { return messages_; }  // per bin
   const std::vector<double>& bytes() const { return bytes_; }               // per bin
-  // Bins that saw a message as points in units of one bin, and which bins these are.
+  // Returns the bins with messages as points in units of one bin, and the indexes of these bins.
   std::vector<WeightedPoint> points(std::vector<std::size_t>& bins) const;
 
  private:

@@ -170,7 +170,7 @@ Octets encode_events(std::span<const ProfileEvent> events) {
 
 namespace {
 
-// One column: `each(i, value)` is false where the value is out of range.
+// Reads one column; `each(i, value)` returns false if the value is out of range.
 template <class Each>
 bool read_column(std::span<const std::uint8_t> raw, std::size_t& at, std::size_t count, Each each) {
   for (std::size_t i = 0; i < count; ++i) {

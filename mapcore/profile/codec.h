@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes to headers and records and back (format.h). Decoders take untrusted bytes: every length,
-// count and rank is checked, nothing is read beyond the span, no record is larger than it says.
-// Thread safety: pure functions.
+// Converts headers and records to bytes and back (format.h). Decoders take untrusted bytes: they
+// check every length, count and rank, and read nothing beyond the span. Thread safety: pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,7 @@ using Octets = std::vector<std::uint8_t>;
 std::uint32_t crc32(std::span<const std::uint8_t> octets);
 
 void put_varint(Octets& out, std::uint64_t value);
-// Reads one varint at `at` and moves it on; nullopt at the end of the octets or when it is too
-// long.
+// Reads one varint at `at` and advances `at`; nullopt if the octets end or the number is too long.
 std::optional<std::uint64_t> get_varint(std::span<const std::uint8_t> in, std::size_t& at);
 
 // Length and letters, cut at `most`.
@@ -34,7 +33,8 @@ std::optional<std::string> get_text(std::span<const std::uint8_t> in, std::size_
 
 Octets encode(const FileHeader& header);
 Octets encode(const BlockHeader& header);
-// Version of a sound file header, whichever it is; nullopt: no header of ours, or damaged.
+// Returns the version of an undamaged file header of any version; nullopt if it is not such a
+// header.
 std::optional<std::uint32_t> file_version(std::span<const std::uint8_t> octets);
 // nullopt: not such a header, or damaged.
 std::optional<FileHeader> decode_file_header(std::span<const std::uint8_t> octets);
@@ -42,7 +42,7 @@ std::optional<BlockHeader> decode_block_header(std::span<const std::uint8_t> oct
 
 // REQUIRES: events in time order, at most kMaxEventsPerBlock.
 Octets encode_events(std::span<const ProfileEvent> events);
-// nullopt where the payload is not `header.count` events of ranks below header.ranks.
+// nullopt if the payload is not `header.count` events of ranks below header.ranks.
 std::optional<std::vector<ProfileEvent>> decode_events(const BlockHeader& header,
                                                        std::span<const std::uint8_t> raw);
 

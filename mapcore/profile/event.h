@@ -27,7 +27,7 @@ struct TimeWindow {
   }
 };
 
-// Called now and then in long runs with the share done, 0 to 1. Empty: nobody listens.
+// Long runs call it now and then with the share done, 0 to 1. It may be empty.
 using Progress = std::function<void(double)>;
 
 }  // namespace ondeloc

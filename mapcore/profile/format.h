@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The profile file, version 1, byte by byte (ondeloc-profile(5) says the same to users). All
-// numbers are little-endian. A file is one file header and then blocks, each complete in itself:
-// what a killed recorder or a full disk left is readable up to its last complete block, and a
-// damaged block costs that block alone (a reader looks for the next block header whose checksum
-// holds).
+// numbers are little-endian. A file is one file header and then blocks, each complete in itself. So
+// a file that a killed recorder or a full disk cut off is readable up to its last complete block,
+// and a damaged block costs that block alone: a reader looks for the next block header with a
+// correct checksum.
 //
 // File header, 256 bytes; magic, version and checksum stand there in every version, so that a
 // damaged header is not taken for another version
@@ -24,8 +24,9 @@
 //
 // Block header, 64 bytes, followed by `stored` bytes of payload: one zstd frame of `raw` bytes
 //     0  char[4]   "ODBK"
-//     4  u32       type: 1 events, 2 totals, 3 drops, 4 memory, 5 nodes, 6 end, 7 notes; unknown
-//                  types are skipped
+//     4  u32       type: 1 events, 2 totals, 3 drops, 4 memory, 5 nodes, 6 end, 7 notes, 8 CPUs,
+//                  9 threads;
+//                  unknown types are skipped
 //     8  u32       stored: bytes of payload in the file, at most 8 MiB
 //    12  u32       raw: bytes after decompression, at most 4 MiB
 //    16  u32       count of records in the payload
@@ -52,6 +53,14 @@
 //   end     (6)  count = 0: the recorder ended by itself
 //   notes   (7)  count x {length of text, text}: what a reader of the profile should know, such as
 //                what the memory volumes rest on or why there are none; ASCII, at most 1024 bytes
+//   cpus    (8)  count x {rank + 1 or 0 = the step on this node, length of list, list}: the CPUs
+//                of the rank as Slurm bound its task, or all that the step could use on the node;
+//                ASCII such as "0-3,8", at most 65536 bytes; the last record of a rank counts.
+//                Programs before version 1.1 skip this block
+//   threads (9)  count x {thread, length of name, name, length of function, function}: the ranks of
+//                this profile are threads of one program; the name that the program gave the thread
+//                and the function with which it began, each empty if unknown; ASCII, at most 64
+//                bytes. A message is what a thread read of the lines of 64 bytes that another wrote
 //
 // Clocks: the events of one node share CLOCK_MONOTONIC. Between nodes only the CLOCK_REALTIME of
 // each header is known; a merge shifts by it and writes the shift down in `nodes`.
@@ -71,6 +80,7 @@ inline constexpr std::size_t kFileHeaderSize = 256;
 inline constexpr std::size_t kBlockHeaderSize = 64;
 inline constexpr std::size_t kNameSize = 64;
 inline constexpr std::size_t kMaxNote = 1024;
+inline constexpr std::size_t kMaxCpuList = 65536;
 inline constexpr std::uint32_t kMaxRanks = 1U << 24;
 inline constexpr std::uint32_t kMaxStored = 8U << 20;
 inline constexpr std::uint32_t kMaxRaw = 4U << 20;
@@ -85,6 +95,8 @@ enum class BlockType : std::uint32_t {
   kNodes = 5,
   kEnd = 6,
   kNotes = 7,
+  kCpus = 8,
+  kThreads = 9,
 };
 
 struct FileHeader {

@@ -52,7 +52,7 @@ class LineFile {
  public:
   LineFile(int fd, std::uint64_t size) : fd_(fd), size_(size), buffer_(1U << 20) {}
 
-  // nullopt at the end; a line longer than kMaxLine is cut there, which no event survives.
+  // nullopt at the end. A line longer than kMaxLine is cut, which makes it an invalid event.
   std::optional<std::string_view> next() {
     for (;;) {
       const char* start = buffer_.data() + at_;
@@ -124,7 +124,7 @@ Status copy_all(int from, int to, const std::string& name) {
   return {};
 }
 
-// On disk and without a name: there may be more of it than fits into memory.
+// The copy is on disk and has no name: it may be larger than memory.
 Result<UniqueFd> copy_of_standard_input(const std::string& name) {
   std::FILE* file = std::tmpfile();
   if (file == nullptr) return Error::from_errno("no temporary copy of " + name);
@@ -143,7 +143,8 @@ Result<UniqueFd> open_events(const std::string& path) {
   struct stat info {};
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return cannot_read(name);
   if (!S_ISREG(info.st_mode))
-    return Error(fmt::format("events '{}' is not a regular file (it is read twice)", name));
+    return Error(fmt::format(
+        "events '{}' is not a regular file; import reads a file twice, so it takes no pipe", name));
   return fd;
 }
 
@@ -181,7 +182,7 @@ Status for_each_line(int fd, const std::string& name, double base, const Progres
 
 }  // namespace
 
-// Of a message: sums of as many as a file can hold stay exact.
+// The most bytes of one message: sums over all messages of a file stay exact.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
 std::optional<ProfileEvent> parse_event_line(std::string_view line) {

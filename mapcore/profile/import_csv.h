@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // events.csv -> profile file. Lines `time_us,src,dst,bytes` with an optional header line; times may
 // have three decimals; order does not matter. The file is read twice (ranks first), memory is
-// bounded; "-" is standard input, of which a copy on disk (/tmp) is read. Errors: one sentence with
-// file and line; what stood under the output's name then stays. Thread safety: pure but for the
-// files.
+// bounded; "-" is standard input, which is copied to disk (/tmp) first. Errors: one sentence with
+// file and line; the old output file is kept. Thread safety: pure but for the files.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ struct ImportCounts {
   int ranks = 0;
 };
 
-// One line without its end; nullopt where it is not an event.
+// Reads one line without its end; nullopt if it is not an event.
 std::optional<ProfileEvent> parse_event_line(std::string_view line);
 
 // `ranks` 0: one more than the largest rank in the file.

@@ -137,7 +137,7 @@ std::size_t best_of(std::span<const KMeans> all, std::span<const WeightedPoint> 
   return best;
 }
 
-// All bins, but never more than there are messages.
+// The sample size: all bins, but never more than there are messages.
 std::size_t samples_of(std::span<const WeightedPoint> points, std::size_t bins) {
   double messages = 0;
   for (const WeightedPoint& p : points) messages += p.weight;

@@ -14,11 +14,11 @@
 // observations, and counting them as such splits every burst without end. The variance is never
 // taken below that of the resolution of the points.
 //
-// Not published: where that finds one cluster, it is asked once more with all bins as the sample,
-// the empty ones too, which say as well where nothing was sent. Of bursts that fill hardly more
-// than a bin each there are about as many points as clusters, and the criterion then prefers one
-// cluster whatever lies between them (twenty bursts of 4 ms in 6 s). The sample is never larger
-// than the number of messages, though: few messages in many bins are no burst each.
+// Not published: if the criterion finds one cluster, we apply it once more with all bins as the
+// sample, because empty bins also show where nothing was sent. Bursts that hardly fill one bin each
+// give about as many points as clusters, and the criterion then prefers one cluster whatever lies
+// between them (twenty bursts of 4 ms in 6 s). But the sample is never larger than the number of
+// messages: a few messages in many bins are not one burst each.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -52,8 +52,8 @@ std::vector<KMeans> kmeans_all(std::span<const WeightedPoint> points, std::size_
 double bic(std::span<const WeightedPoint> points, const KMeans& clusters, double resolution,
            std::size_t samples);
 
-// The clustering with the largest BIC, the smaller k on a tie; `bins`: of which the points are
-// those with messages. REQUIRES: points not empty.
+// Returns the clustering with the largest BIC, the smaller k on a tie. `bins` is the number of all
+// bins; the points are the bins with messages. REQUIRES: points not empty.
 KMeans choose_clusters(std::span<const WeightedPoint> points, std::size_t max_k, double resolution,
                        std::size_t bins);
 

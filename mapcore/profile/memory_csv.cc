@@ -44,7 +44,8 @@ Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const st
                       name, number, shorten(line), ranks));
   }
   if (found.empty())
-    return Error(fmt::format("memory '{}': no line rank,accessed_bytes[,dram_bytes] in it", name));
+    return Error(
+        fmt::format("memory '{}': the file has no line rank,accessed_bytes[,dram_bytes]", name));
   std::vector<RankMemory> all;
   all.reserve(found.size());
   for (const auto& [rank, memory] : found) {

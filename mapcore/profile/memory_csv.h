@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory volumes for CommR and DramR where no counters were recorded: lines
+// Reads memory volumes for CommR and DramR, for runs without recorded counters: lines
 // `rank,accessed_bytes[,dram_bytes]` with an optional header line. Errors: one sentence with file
 // and line. Thread safety: pure.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace ondeloc {
 
-// Ascending rank, each once. `name` is what errors call the text.
+// Ascending rank, each once. Errors call the text `name`.
 Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const std::string& name,
                                                  int ranks);
 Result<std::vector<RankMemory>> read_memory_csv(const std::string& path, int ranks);

@@ -12,7 +12,7 @@
 namespace ondeloc {
 namespace {
 
-// What is inside a file: one recording, or those that a merge put together.
+// Returns the recordings in a file: one, or all that a merge put together.
 Result<std::vector<NodeShift>> parts_of(const ProfileReader& file, const std::string& name) {
   const auto& header = file.header();
   if (header.nodes <= 1 && file.nodes().empty())
@@ -78,7 +78,8 @@ profile_format::FileHeader header_of(const std::vector<ProfileReader>& files,
   return header;
 }
 
-// Added to the times of each file: by the system clocks of the headers; 0 where one is unknown.
+// Returns the shift for the times of each file, by the system clocks in the headers; 0 if one is
+// unknown.
 Result<std::vector<std::int64_t>> find_shifts(const std::vector<ProfileReader>& files,
                                               const std::vector<std::string>& names,
                                               MergeResult& result) {
@@ -93,7 +94,19 @@ Result<std::vector<std::int64_t>> find_shifts(const std::vector<ProfileReader>& 
   return shifts;
 }
 
-// Every recording inside, with all that was ever added to its times. Errors: a node twice.
+// Threads of two programs have the same numbers, so a sum of their profiles has no meaning.
+Status check_no_threads(const std::vector<ProfileReader>& files,
+                        const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!files[i].threads().empty())
+      return Error(fmt::format("'{}' is of the threads of one program; only profiles of the nodes of "
+                               "one step can be merged",
+                               names[i]));
+  }
+  return {};
+}
+
+// Collects every recording with the sum of its shifts. Error: two recordings of one node.
 Status collect_nodes(const std::vector<ProfileReader>& files, const std::vector<std::string>& names,
                      const std::vector<std::int64_t>& shifts, MergeResult& result) {
   std::map<std::string, std::size_t> file_of;
@@ -106,7 +119,7 @@ Status collect_nodes(const std::vector<ProfileReader>& files, const std::vector<
         return Error(fmt::format("'{}' and '{}' are both of node '{}'", names[at->second], names[i],
                                  part.node));
       if (__builtin_add_overflow(part.shift_ns, shifts[i], &part.shift_ns))
-        return Error(fmt::format("'{}' has a shift that cannot be", names[i]));
+        return Error(fmt::format("'{}' has a time shift beyond 292 years; record the step again", names[i]));
       result.nodes.push_back(std::move(part));
     }
   }
@@ -133,6 +146,7 @@ void copy_small(const ProfileReader& file, ProfileWriter& writer) {
     notes.push_back(file.nodes().empty() ? fmt::format("{}: {}", file.header().node, note) : note);
   (void)writer.add_notes(notes);
   (void)writer.add_memory(file.memory());
+  (void)writer.add_cpus(file.cpus(), {});  // CPUs of different nodes have the same numbers
 }
 
 }  // namespace
@@ -143,6 +157,7 @@ Result<MergeResult> merge_profiles(const std::vector<std::string>& inputs,
   if (Status good = check_files(inputs, output); !good) return std::move(good).error();
   auto files = open_all(inputs);
   if (!files) return std::move(files).error();
+  if (Status good = check_no_threads(*files, inputs); !good) return std::move(good).error();
   MergeResult result;
   const auto shifts = find_shifts(*files, inputs, result);
   if (!shifts) return shifts.error();

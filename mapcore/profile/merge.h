@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One profile out of the files of several nodes of one step. Times of each file are shifted so that
-// the CLOCK_REALTIME of all time zeros agree: the offset between nodes is what their system clocks
-// say, written down per node, not measured. Memory: one block. Thread safety: pure but for files.
+// Merges the profiles of several nodes of one step into one. Shifts the times of each file so that
+// the CLOCK_REALTIME of all time zeros agree. The offset between nodes comes from their system
+// clocks and is not measured; the file records it for each node. Memory: one block. Thread safety:
+// pure but for files.
 #pragma once
 
 #include <cstdint>

@@ -12,9 +12,9 @@
 //   (2.8)  CommDyn = sum_i compare(M_i, M_{i+1})      intervals of one second, as published
 //
 // compare is 1 when the two intervals order the tasks differently by their amount of communication
-// (bytes sent and received, descending; ties by rank), else 0. The thesis does not say what an
-// interval without traffic is; here it has no order: it is skipped, and the interval after a pause
-// is compared with the last one that had traffic. A pause alone is no change.
+// (bytes sent and received, descending; ties by rank), else 0. The thesis does not define an
+// interval without traffic. We skip it and compare the interval after a pause with the last one
+// that had traffic, so a pause alone is not a change.
 //
 // Memory volumes are those of a whole run: with a window, those of the profile are not used, and
 // given ones (MetricOptions::memory) are taken to be of the window. Thread safety: pure functions.
@@ -47,16 +47,16 @@ struct Metrics {
   int tasks = 0;       // T
 };
 
-// The least cosine of two patterns that are called alike: as the mapper tells phases apart
-// (mapcore/map/decide.h).
+// The least cosine of two patterns that count as alike, the value by which the mapper separates
+// phases (mapcore/decide/decider.h).
 inline constexpr double kAlike = 0.9;
 
 // Per interval, per rank: bytes sent and received. Row-major intervals x ranks.
 struct RankLoads {
   int ranks = 0;
   std::vector<std::uint64_t> bytes;
-  // Of half intervals: a phase that lasts for an interval shows twice. With intervals of a second
-  // that is how often the mapper looks.
+  // Likeness of half intervals: a phase that lasts for an interval shows twice. With intervals of a
+  // second the mapper looks as often.
   PatternSketches patterns = {};
   std::size_t intervals() const {
     return ranks == 0 ? 0 : bytes.size() / static_cast<std::size_t>(ranks);
@@ -80,7 +80,7 @@ struct MetricOptions {
   std::vector<RankMemory> memory;  // instead of what the profile holds; empty: the profile's
 };
 
-// MemV and DramV count only when every rank has them.
+// MemV and DramV are used only if every rank has them.
 Result<Metrics> compute_metrics(ProfileReader& profile, const Clusters& clusters,
                                 const MetricOptions& options, const Progress& progress = {});
 

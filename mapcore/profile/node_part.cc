@@ -9,8 +9,8 @@
 namespace ondeloc {
 namespace {
 
-// The recorder writes drops of every rank, if only that there were none. Files of earlier releases
-// have what the ranks counted: pairs are of one node.
+// The recorder writes a record of drops for every rank, also if it dropped nothing. In files of
+// earlier releases the totals show the ranks: their pairs are of one node.
 std::vector<int> recorded_ranks(const ProfileReader& profile) {
   std::set<int> ranks;
   for (const RankDrops& drops : profile.drops()) ranks.insert(static_cast<int>(drops.rank));

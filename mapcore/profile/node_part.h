@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose ranks a recording holds. Each node of a step on several nodes has a profile and a report of
-// its own, with numbers of MPI_COMM_WORLD; a mapping is of the ranks that ran there. Thread safety:
+// Finds the ranks of a recording. Each node of a step has a profile and a report of its own, which
+// use ranks of MPI_COMM_WORLD; a mapping concerns the ranks that ran on that node. Thread safety:
 // pure functions.
 #pragma once
 
@@ -17,12 +17,12 @@ struct NodePart {
   std::string node;        // Slurm's name of it
 };
 
-// `name` is what errors call the file. Errors: several nodes in one file, or a recording that ended
-// before it knew all its ranks.
+// Errors call the file `name`: it holds several nodes, or the recording ended before it knew all
+// its ranks.
 Result<NodePart> node_part(const ProfileReader& profile, const std::string& name);
 NodePart node_part(const ReportInput& report);
 
-// Metrics are of all ranks. Error: the profile holds those of some nodes only.
+// Metrics need all ranks. Error: the profile holds the ranks of some nodes only.
 Status check_all_ranks(const ProfileReader& profile, const std::string& name);
 
 }  // namespace ondeloc

@@ -18,7 +18,7 @@ class PairSum {
  public:
   static constexpr int kDenseRanks = 1024;
 
-  // `dense_ranks`: fewer than kDenseRanks where clear() and matrix() come often.
+  // Pass less than kDenseRanks if clear() and matrix() are called often.
   explicit PairSum(int ranks, int dense_ranks = kDenseRanks);
   void add(std::uint32_t src, std::uint32_t dst, std::uint64_t bytes, std::uint64_t messages = 1) {
     if (src == dst) return;

@@ -20,7 +20,7 @@ using profile_format::BlockType;
 using profile_format::kBlockHeaderSize;
 using profile_format::Octets;
 
-// A merge of the largest steps writes a few per node.
+// A merge of the largest steps writes a few notes per node.
 constexpr std::size_t kMaxNotes = 1U << 16;
 
 Result<ProfileReader> ProfileReader::open(const std::string& path) {
@@ -50,8 +50,8 @@ Result<ProfileReader> ProfileReader::from_fd(UniqueFd fd, const std::string& nam
   reader.scan();
   if (reader.header_.ranks == 0) {
     return Error(
-        fmt::format("'{}' is not an ondeloc profile: it has neither a sound header nor one "
-                    "complete block",
+        fmt::format("'{}' is not an ondeloc profile: the file has neither a sound header "
+                    "nor one complete block",
                     name));
   }
   return reader;
@@ -133,10 +133,13 @@ Octets ProfileReader::payload(const Block& block) {
 void ProfileReader::take_small(const Block& block) {
   const auto type = static_cast<BlockType>(block.header.type);
   ended_ |= type == BlockType::kEnd;
-  if (type > BlockType::kNotes) return;
+  if (type > BlockType::kThreads) return;
   const Octets raw = payload(block);
   if (type == BlockType::kNodes) take_nodes(raw, block.header.count);
   if (type == BlockType::kNotes) take_notes(raw, block.header.count);
+  if ((type == BlockType::kCpus && !take_cpus(raw, block.header.count)) ||
+      (type == BlockType::kThreads && !take_threads(raw, block.header.count)))
+    bad_payloads_[block.offset] = true;
   if (type < BlockType::kNodes) take_rows(block, raw);
 }
 
@@ -185,6 +188,36 @@ void ProfileReader::take_notes(std::span<const std::uint8_t> raw, std::uint32_t 
   }
 }
 
+bool ProfileReader::take_cpus(std::span<const std::uint8_t> raw, std::uint32_t count) {
+  std::size_t at = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto key = profile_format::get_varint(raw, at);
+    const auto list = profile_format::get_text(raw, at, profile_format::kMaxCpuList);
+    auto cpus = list ? CpuSet::parse_list(*list) : Result<CpuSet>(Error("no list"));
+    if (!key || *key > header_.ranks || !cpus) return false;
+    if (*key == 0) {
+      step_cpus_ = *std::move(cpus);
+    } else {
+      const auto rank = static_cast<std::uint32_t>(*key - 1);
+      cpus_[rank] = {rank, *std::move(cpus)};
+    }
+  }
+  return true;
+}
+
+bool ProfileReader::take_threads(std::span<const std::uint8_t> raw, std::uint32_t count) {
+  std::size_t at = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto thread = profile_format::get_varint(raw, at);
+    auto name = profile_format::get_text(raw, at, profile_format::kNameSize);
+    auto function = profile_format::get_text(raw, at, profile_format::kNameSize);
+    if (!thread || *thread >= header_.ranks || !name || !function) return false;
+    const auto number = static_cast<std::uint32_t>(*thread);
+    threads_[number] = {number, *std::move(name), *std::move(function)};
+  }
+  return true;
+}
+
 std::uint64_t ProfileReader::events() const {
   std::uint64_t sum = 0;
   for (const Block& block : blocks_) sum += block.header.count;
@@ -217,6 +250,8 @@ auto values_of(const Map& map) {
 std::vector<PairTotal> ProfileReader::totals() const { return values_of(totals_); }
 std::vector<RankDrops> ProfileReader::drops() const { return values_of(drops_); }
 std::vector<RankMemory> ProfileReader::memory() const { return values_of(memory_); }
+std::vector<RankCpuSet> ProfileReader::cpus() const { return values_of(cpus_); }
+std::vector<ThreadLabel> ProfileReader::threads() const { return values_of(threads_); }
 
 std::string ProfileReader::damage() const {
   std::string text;

@@ -39,18 +39,23 @@ class ProfileReader {
   std::uint64_t events() const;  // by the block headers
   TimeWindow span() const;       // [first, last + 1) ns; {0, 0} without events
   std::uint64_t file_octets() const { return size_; }
-  // Exact running totals per pair, from the ranks' own counters; empty where none were written.
+  // Exact running totals per pair, from the ranks' own counters; may be empty.
   std::vector<PairTotal> totals() const;
   std::vector<RankDrops> drops() const;    // ascending rank
   std::vector<RankMemory> memory() const;  // ascending rank
+  std::vector<RankCpuSet> cpus() const;    // ascending rank; empty: recorded by an earlier release
+  const CpuSet& step_cpus() const { return step_cpus_; }  // of one node; may be empty
   const std::vector<NodeShift>& nodes() const { return nodes_; }
+  // Ascending thread; empty if the ranks are ranks of MPI.
+  std::vector<ThreadLabel> threads() const;
   const std::vector<std::string>& notes() const { return notes_; }
   bool complete() const { return ended_; }  // the recorder ended by itself
-  // Empty for a sound file; else what is lost, one sentence without a full stop. Grows when read()
-  // meets a damaged payload.
+  // Empty for an undamaged file; else one sentence, without a full stop, that says what is lost. It
+  // grows if read() finds a damaged payload.
   std::string damage() const;
 
-  // The events of one block, time order; empty when its payload is damaged, which is counted.
+  // Returns the events of one block in time order. If its payload is damaged, that is counted and
+  // the result is empty.
   std::vector<ProfileEvent> read(const Block& block);
   // Every event in the window, block by block in file order.
   void for_each(const TimeWindow& window, const Visit& visit, const Progress& progress = {});
@@ -69,6 +74,8 @@ class ProfileReader {
   void take_rows(const Block& block, std::span<const std::uint8_t> raw);
   void take_nodes(std::span<const std::uint8_t> raw, std::uint32_t count);
   void take_notes(std::span<const std::uint8_t> raw, std::uint32_t count);
+  bool take_threads(std::span<const std::uint8_t> raw, std::uint32_t count);
+  bool take_cpus(std::span<const std::uint8_t> raw, std::uint32_t count);
   profile_format::Octets payload(const Block& block);
 
   UniqueFd fd_;
@@ -85,6 +92,9 @@ class ProfileReader {
   std::map<std::uint32_t, RankDrops> drops_;
   std::map<std::uint32_t, RankMemory> memory_;
   std::vector<NodeShift> nodes_;
+  std::map<std::uint32_t, RankCpuSet> cpus_;
+  CpuSet step_cpus_;
+  std::map<std::uint32_t, ThreadLabel> threads_;
   std::vector<std::string> notes_;
 };
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "mapcore/base/printable.h"
 #include "mapcore/base/text.h"
 
 namespace ondeloc {
@@ -32,7 +33,7 @@ std::optional<double> number(const Json& object, const char* key) {
   return found;
 }
 
-// 0 where it is no whole number that fits.
+// Returns 0 if the value is not a whole number that fits.
 std::uint64_t whole_number(const Json& object, const char* key) {
   const Json* value = find(object, key);
   return value != nullptr && value->is_number_unsigned() ? value->get<std::uint64_t>() : 0;
@@ -46,7 +47,7 @@ std::optional<int> rank_at(const Json& object, const char* key) {
   return static_cast<int>(rank);
 }
 
-// nullopt: a cell that is none.
+// nullopt: one of the cells is not valid.
 std::optional<std::vector<MatrixEntry>> read_matrix_cells(const Json& cells) {
   std::vector<MatrixEntry> entries;
   for (const Json& cell : cells) {
@@ -58,13 +59,12 @@ std::optional<std::vector<MatrixEntry>> read_matrix_cells(const Json& cells) {
   return entries;
 }
 
-// A word of the rankfiles that are written from it.
+// Rankfiles contain the node as one word.
 std::string read_node(const Json& report) {
   const Json* node = find(report, "node");
   if (node == nullptr || !node->is_string()) return "";
-  std::string text = node->get<std::string>();
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return is_control(c) || c == ' '; }, '?');
+  std::string text = printable(node->get<std::string>());
+  std::replace(text.begin(), text.end(), ' ', '?');
   return text;
 }
 
@@ -73,9 +73,23 @@ void read_notes(const Json& report, ReportInput& input) {
   if (notes == nullptr || !notes->is_array()) return;
   for (const Json& note : *notes) {
     if (!note.is_string()) continue;
-    std::string text = note.get<std::string>();
-    std::replace_if(text.begin(), text.end(), is_control, '?');
-    input.notes.push_back(std::move(text));
+    input.notes.push_back(printable(note.get<std::string>()));
+  }
+}
+
+// All or nothing: a share of some ranks would mislead.
+void read_cpus(const Json& ranks, ReportInput& input) {
+  for (const Json& rank : ranks) {
+    const auto index = rank_at(rank, "rank");
+    const Json* list = find(rank, "initial_cpus");
+    auto cpus = list != nullptr && list->is_string()
+                    ? CpuSet::parse_list(list->get_ref<const std::string&>())
+                    : Result<CpuSet>(Error("no list"));
+    if (!index || !cpus) {
+      input.cpus.clear();
+      return;
+    }
+    input.cpus.push_back({static_cast<std::uint32_t>(*index), *std::move(cpus)});
   }
 }
 
@@ -92,7 +106,10 @@ void read_extras(const Json& report, ReportInput& input) {
   if (const Json* intervals = find(report, "intervals");
       intervals != nullptr && intervals->is_array()) {
     input.intervals = intervals->size();
-    if (!intervals->empty()) input.seconds = number(intervals->back(), "t").value_or(0);
+    for (const Json& interval : *intervals)
+      input.sent.emplace_back(number(interval, "t").value_or(0),
+                              number(interval, "bytes").value_or(0));
+    if (!input.sent.empty()) input.seconds = input.sent.back().first;
   }
   read_notes(report, input);
   if (const Json* totals = find(report, "totals"))
@@ -118,7 +135,7 @@ Result<ReportInput> parse_report(std::string_view text, const std::string& name)
     if (const Json* value = find(rank, "rank"); value != nullptr && *value == -1)
       return Error(fmt::format(
           "report '{}' is of a step that ended before all of its tasks had been started", name));
-    if (!index) return Error(fmt::format("'{}' is not a report of ondeloc: odd ranks", name));
+    if (!index) return Error(fmt::format("'{}' is not a report of ondeloc: a rank has no valid number", name));
     input.ranks.push_back(*index);
   }
   int most = -1;
@@ -126,26 +143,9 @@ Result<ReportInput> parse_report(std::string_view text, const std::string& name)
   for (const MatrixEntry& entry : *entries) most = std::max({most, entry.src, entry.dst});
   if (most < 0) return Error(fmt::format("report '{}' holds no rank", name));
   input.matrix = CommMatrix::from_entries(most + 1, std::move(*entries));
+  read_cpus(*ranks, input);
   read_extras(report, input);
   return input;
-}
-
-Result<ReportInput> read_report(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return Error::from_errno(fmt::format("report '{}' cannot be read", path));
-  if (static_cast<std::size_t>(in.tellg()) > kMaxReport)
-    return Error(fmt::format("report '{}' is too large", path));
-  in.seekg(0);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return parse_report(text, path);
-}
-
-bool looks_like_report(const std::string& path) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) return false;  // a pipe would be waited for
-  std::ifstream in(path, std::ios::binary);
-  char first = 0;
-  return in >> first && first == '{';
 }
 
 }  // namespace ondeloc

@@ -7,10 +7,12 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mapcore/base/result.h"
 #include "mapcore/comm/comm_matrix.h"
+#include "mapcore/profile/recorded_cpus.h"
 
 namespace ondeloc {
 
@@ -19,17 +21,16 @@ struct ReportInput {
   std::uint64_t job = 0, step = 0;
   CommMatrix matrix;  // by world rank; ranks = largest rank + 1
   std::vector<int> ranks;
+  std::vector<RankCpuSet> cpus;    // of the ranks; empty if one of them is unknown
   std::map<int, double> off_node;  // bytes that a world rank sent to other nodes
   std::size_t intervals = 0;
+  std::vector<std::pair<double, double>> sent;  // of each interval: its end, seconds; bytes
   double seconds = 0;
   int remaps = 0;
   std::vector<std::string> notes;
 };
 
-// `text` begins with '{'. `name` is what errors call it.
+// REQUIRES: `text` begins with '{'. Errors call it `name`.
 Result<ReportInput> parse_report(std::string_view text, const std::string& name);
-Result<ReportInput> read_report(const std::string& path);
-// True when the file's first character that is no blank is '{'.
-bool looks_like_report(const std::string& path);
 
 }  // namespace ondeloc

@@ -9,10 +9,10 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <climits>
-#include <cstdlib>
 
 #include "mapcore/base/new_file.h"
+#include "mapcore/base/output_place.h"
+#include "mapcore/base/text.h"
 
 namespace ondeloc {
 
@@ -35,75 +35,111 @@ struct ProfileWriter::Compressor {
 
 namespace {
 
-bool is_pipe(int fd) {
-  struct stat info {};
-  return fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode);
+// An empty file is not a profile: somebody else may need it.
+bool is_profile(int fd) {
+  char start[sizeof(profile_format::kFileMagic) - 1];
+  return pread(fd, start, sizeof start, 0) == sizeof start &&
+         std::equal(start, start + sizeof start,
+                    static_cast<const char*>(profile_format::kFileMagic));
 }
 
-// True for what a profile begins with, however little of it there is.
-bool begins_like_profile(int fd) {
-  char start[8];
-  const ssize_t got = pread(fd, start, sizeof(start), 0);
-  return got >= 0 &&
-         std::equal(start, start + got, static_cast<const char*>(profile_format::kFileMagic));
+// File systems without locks behave as if there were no other writer.
+Status lock(int fd, const std::string& label) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
+  return Error(label + " is locked by another process", EWOULDBLOCK);
 }
 
-// Locked before it is emptied, so that what another recorder has written stays. Where the file
-// system has no locks it is as if there were nobody else.
-Status empty_alone(int fd, const std::string& path) {
-  struct stat info {};
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return {};
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return Error(fmt::format("profile '{}' is being written by another recorder", path),
-                 EWOULDBLOCK);
-  if (!begins_like_profile(fd))
-    return Error(
-        fmt::format("profile '{}' cannot be written: the file that is there is no profile", path));
-  if (ftruncate(fd, 0) == 0) return {};
-  return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
+Status check_existing(const OutputPlace& place, const OutputPlace::Existing& existing) {
+  if (!S_ISREG(existing.info.st_mode) || place.is_open_file())
+    return place.refuse_kind(existing.info.st_mode);
+  if (is_profile(existing.fd.get())) return {};
+  return Error(place.label() +
+               " exists and is not a profile; name another file, or remove this one");
 }
 
-// What has not even a header is of no use to anybody. Where links lead; a device, or a file that
-// somebody has put there meanwhile, stays.
-void remove_file(int fd, const std::string& path) {
-  char target[PATH_MAX];
-  struct stat mine {
-  }, there{};
-  if (fstat(fd, &mine) != 0 || !S_ISREG(mine.st_mode) || !realpath(path.c_str(), target)) return;
-  if (lstat(target, &there) == 0 && there.st_dev == mine.st_dev && there.st_ino == mine.st_ino)
-    unlink(target);
+// Others see the file only with its header and locked, so that a second recorder never takes it for
+// an empty file of somebody else. Nothing: something has taken the name meanwhile.
+Result<std::optional<UniqueFd>> create_new(const OutputPlace& place, const Octets& header) {
+  auto file = PendingFile::create(place, O_RDWR);
+  if (!file) return std::move(file).error();
+  if (Status locked = lock(file->fd(), place.label()); !locked) return std::move(locked).error();
+  const std::string_view octets(reinterpret_cast<const char*>(header.data()), header.size());
+  if (Status wrote = write_to(file->fd(), octets, place.label() + " cannot be written"); !wrote)
+    return std::move(wrote).error();
+  if (file->take_free_name(place)) return std::optional<UniqueFd>(file->take_fd());
+  if (errno == EEXIST) return std::optional<UniqueFd>();
+  return place.cannot_write();
+}
+
+// Writes the header over the old one first: if that fails, the old profile is still there.
+Status restart(const OutputPlace& place, int fd, const Octets& header) {
+  const std::string_view octets(reinterpret_cast<const char*>(header.data()), header.size());
+  if (Status wrote = write_to(fd, octets, place.label() + " cannot be written"); !wrote)
+    return wrote;
+  return ftruncate(fd, static_cast<off_t>(header.size())) == 0 ? Status() : place.cannot_write();
+}
+
+Result<UniqueFd> open_profile(const OutputPlace& place, const Octets& header) {
+  constexpr int kAttempts = 10;  // each time another process has made or removed the file
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto existing = place.open_existing(O_RDWR);
+    if (!existing) return std::move(existing).error();
+    if (*existing) {
+      if (Status good = check_existing(place, **existing); !good) return std::move(good).error();
+      if (Status locked = lock((*existing)->fd.get(), place.label()); !locked)
+        return std::move(locked).error();
+      if (Status begun = restart(place, (*existing)->fd.get(), header); !begun)
+        return std::move(begun).error();
+      return std::move((*existing)->fd);
+    }
+    auto made = create_new(place, header);
+    if (!made) return std::move(made).error();
+    if (*made) return **std::move(made);
+  }
+  return Error(place.label() + " is created and removed all the time; name another file");
+}
+
+std::string label_of_profile(const std::string& path) {
+  return fmt::format("profile '{}'", shorten_path(path));
 }
 
 }  // namespace
 
+Status ProfileWriter::check(const std::string& path) {
+  auto place = OutputPlace::find(path, label_of_profile(path));
+  if (!place) return std::move(place).error();
+  auto existing = place->open_existing(O_RDWR);
+  if (!existing) return std::move(existing).error();
+  if (*existing) return check_existing(*place, **existing);
+  auto file = PendingFile::create(*place, O_RDWR);
+  return file ? Status() : Status(std::move(file).error());
+}
+
 Result<ProfileWriter> ProfileWriter::create(const std::string& path,
                                             const profile_format::FileHeader& header) {
-  // Without a reader a pipe is ENXIO; for other files O_NONBLOCK means nothing.
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
-  if ((!fd.valid() && errno == ENXIO) || (fd.valid() && is_pipe(fd.get())))
-    return Error(fmt::format("profile '{}' cannot be written: it is a pipe, not a file", path));
-  if (!fd.valid()) return Error::from_errno(fmt::format("profile '{}' cannot be written", path));
-  if (Status empty = empty_alone(fd.get(), path); !empty) return std::move(empty).error();
-  ProfileWriter writer(std::move(fd), path, "cannot be written", header.ranks);
-  if (Status wrote = writer.write_all(encode(header)); !wrote) {
-    remove_file(writer.fd_.get(), path);
-    return std::move(wrote).error();
-  }
-  writer.failed_ = fmt::format("profile '{}' ends early, its complete blocks are usable", path);
+  const std::string label = label_of_profile(path);
+  auto place = OutputPlace::find(path, label);
+  if (!place) return std::move(place).error();
+  const Octets octets = encode(header);
+  auto fd = open_profile(*place, octets);
+  if (!fd) return std::move(fd).error();
+  ProfileWriter writer(*std::move(fd), label + " ends early, its complete blocks are usable",
+                       header.ranks);
+  writer.octets_ = octets.size();
   return writer;
 }
 
 Result<ProfileWriter> ProfileWriter::over(UniqueFd fd, const std::string& name,
                                           const profile_format::FileHeader& header) {
-  ProfileWriter writer(std::move(fd), name, "cannot be written", header.ranks);
+  ProfileWriter writer(std::move(fd), fmt::format("profile '{}' cannot be written", name),
+                       header.ranks);
   if (Status wrote = writer.write_all(encode(header)); !wrote) return std::move(wrote).error();
   return writer;
 }
 
-ProfileWriter::ProfileWriter(UniqueFd fd, const std::string& name, const char* lost,
-                             std::uint32_t ranks)
+ProfileWriter::ProfileWriter(UniqueFd fd, std::string failed, std::uint32_t ranks)
     : fd_(std::move(fd)),
-      failed_(fmt::format("profile '{}' {}", name, lost)),
+      failed_(std::move(failed)),
       ranks_(ranks),
       compressor_(std::make_unique<Compressor>()) {}
 ProfileWriter::ProfileWriter(ProfileWriter&&) noexcept = default;
@@ -140,8 +176,8 @@ Status ProfileWriter::write_block(BlockHeader header, std::span<const std::uint8
       compressor_->context, out.data() + profile_format::kBlockHeaderSize,
       out.size() - profile_format::kBlockHeaderSize, raw.data(), raw.size(), kCompressionLevel);
   if (ZSTD_isError(stored)) {
-    return status_ = Error(
-               fmt::format("{}: it cannot be compressed: {}", failed_, ZSTD_getErrorName(stored)));
+    return status_ = Error(fmt::format("{}: zstd cannot compress the block: {}", failed_,
+                                       ZSTD_getErrorName(stored)));
   }
   out.resize(profile_format::kBlockHeaderSize + stored);
   header.stored = static_cast<std::uint32_t>(stored);
@@ -211,6 +247,46 @@ Status ProfileWriter::add_nodes(std::span<const NodeShift> nodes) {
   return write_block({.type = static_cast<std::uint32_t>(BlockType::kNodes),
                       .count = static_cast<std::uint32_t>(nodes.size())},
                      raw);
+}
+
+Status ProfileWriter::add_cpus(std::span<const RankCpuSet> ranks, const CpuSet& step) {
+  constexpr std::size_t kFullBlock = 1U << 20;  // a list fits behind it
+  Octets raw;
+  std::uint32_t count = 0;
+  const auto write = [&] {
+    const auto type = static_cast<std::uint32_t>(BlockType::kCpus);
+    if (count > 0) (void)write_block({.type = type, .count = count}, raw);
+    raw.clear();
+    count = 0;
+  };
+  const auto put = [&](std::uint64_t key, const CpuSet& cpus) {
+    profile_format::put_varint(raw, key);
+    profile_format::put_text(raw, cpus.to_list(), profile_format::kMaxCpuList);
+    ++count;
+    if (raw.size() >= kFullBlock) write();
+  };
+  if (!step.empty()) put(0, step);
+  for (const RankCpuSet& rank : ranks) put(std::uint64_t{rank.rank} + 1, rank.cpus);
+  write();
+  return status_;
+}
+
+Status ProfileWriter::add_threads(std::span<const ThreadLabel> threads) {
+  constexpr std::size_t kThreadsPerBlock = 4096;
+  while (!threads.empty() && status_.ok()) {
+    const auto now = threads.first(std::min(threads.size(), kThreadsPerBlock));
+    threads = threads.subspan(now.size());
+    Octets raw;
+    for (const ThreadLabel& thread : now) {
+      profile_format::put_varint(raw, thread.thread);
+      profile_format::put_text(raw, thread.name, profile_format::kNameSize);
+      profile_format::put_text(raw, thread.function, profile_format::kNameSize);
+    }
+    (void)write_block({.type = static_cast<std::uint32_t>(BlockType::kThreads),
+                       .count = static_cast<std::uint32_t>(now.size())},
+                      raw);
+  }
+  return status_;
 }
 
 Status ProfileWriter::add_notes(std::span<const std::string> notes) {

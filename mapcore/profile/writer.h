@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a profile file (format.h) while a program runs. Memory is bounded by one block: events are
 // kept until a block is full or flush() is called, then sorted by time, compressed and written with
-// one write. After an error (full disk) the writer stays failed, keeps the complete blocks on disk
-// and drops what comes; ok() tells. Ownership: owns the file. Thread safety: one thread.
+// one write. After an error (full disk) the writer keeps the complete blocks on disk and drops all
+// that follows; ok() returns false. Ownership: owns the file. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@
 #include "mapcore/profile/codec.h"
 #include "mapcore/profile/event.h"
 #include "mapcore/profile/format.h"
+#include "mapcore/profile/recorded_cpus.h"
+#include "mapcore/profile/thread_label.h"
 
 namespace ondeloc {
 
@@ -27,7 +29,7 @@ struct RankDrops {
   std::uint32_t rank = 0;
   std::uint64_t events = 0, bytes = 0;
 };
-// What perf_event counters or a --memory file say of one rank, bytes.
+// Bytes of one rank, from perf_event counters or a --memory file.
 struct RankMemory {
   std::uint32_t rank = 0;
   std::uint64_t accessed = 0;
@@ -43,15 +45,18 @@ struct NodeShift {
 
 class ProfileWriter {
  public:
-  // Creates the file, or empties one that is a profile already, as the calling user, mode 0644 less
-  // the umask; any other file stays as it is. What is written can be read at once and stays after
-  // an error: for recorders. A named pipe is refused: opening or writing one waits for its reader,
-  // and nobody waits for a recorder. The file is locked (flock(2)) until it is closed: one that
-  // another writer holds is left as it is, an error with code EWOULDBLOCK. File systems without
-  // locks tell nothing. Where there is no room for the header no file is left.
+  // Creates the file, or starts an existing profile anew, as the calling user, mode 0644 less the
+  // umask. Readers see what has been written at once, and it stays after an error. The file never
+  // exists without a header: if there is no room for it, no file is left. Refuses any other file
+  // (also an empty one), pipes, devices, and links and files of other users in folders that others
+  // may write to (base/output_place.h). So nothing but a profile is overwritten, and nobody waits
+  // for a recorder. The file is locked (flock(2)) until it is closed; a locked one is an error with
+  // code EWOULDBLOCK. File systems without locks do not prevent two writers.
   static Result<ProfileWriter> create(const std::string& path,
                                       const profile_format::FileHeader& header);
-  // Into an open, empty file that `name` will be the name of (base/new_file.h).
+  // Writes nothing; an error if create() would refuse the file. A file that is only locked is good.
+  static Status check(const std::string& path);
+  // Writes into an open, empty file that will have this name (base/new_file.h).
   static Result<ProfileWriter> over(UniqueFd fd, const std::string& name,
                                     const profile_format::FileHeader& header);
   ProfileWriter(ProfileWriter&&) noexcept;
@@ -65,9 +70,12 @@ class ProfileWriter {
   Status add_drops(std::span<const RankDrops> drops);
   Status add_memory(std::span<const RankMemory> memory);
   Status add_nodes(std::span<const NodeShift> nodes);
-  Status add_notes(std::span<const std::string> notes);  // cut at kMaxNote
-  // Flush, end block, fsync and close: a quota or a full disk is told here at the latest. Nothing
-  // may be added after it.
+  // `step`: all CPUs that the step could use on this node; empty: not known.
+  Status add_cpus(std::span<const RankCpuSet> ranks, const CpuSet& step);
+  Status add_threads(std::span<const ThreadLabel> threads);  // texts are cut at kNameSize
+  Status add_notes(std::span<const std::string> notes);      // cut at kMaxNote
+  // Flushes, writes the end block, calls fsync and closes. An exceeded quota or a full disk is
+  // reported here at the latest. Nothing may be added afterwards.
   Status finish();
 
   bool ok() const { return status_.ok(); }
@@ -75,7 +83,7 @@ class ProfileWriter {
   std::uint64_t octets() const { return octets_; }  // written to the file
 
  private:
-  ProfileWriter(UniqueFd fd, const std::string& name, const char* lost, std::uint32_t ranks);
+  ProfileWriter(UniqueFd fd, std::string failed, std::uint32_t ranks);
   Status write_rows(profile_format::BlockType type, std::size_t width,
                     std::span<const std::uint64_t> values);
   Status write_block(profile_format::BlockHeader header, std::span<const std::uint8_t> raw);

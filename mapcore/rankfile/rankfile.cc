@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "mapcore/base/cpu_set.h"
+#include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
 #include "mapcore/rankfile/lexer.h"
@@ -40,7 +42,7 @@ class Parser {
       return Error(fmt::format("line {}: the entry ends before {}",
                                words_.empty() ? 1 : words_.back().line, what));
     }
-    return Error(fmt::format("line {}: '{}' where {} should stand", words_[at_].line,
+    return Error(fmt::format("line {}: found '{}', expected {}", words_[at_].line,
                              shorten(words_[at_].text), what));
   }
   bool take(std::string_view text) {
@@ -84,8 +86,8 @@ class Parser {
     return {};
   }
 
-  // The list may hold blanks around its separators; a word that no separator joins to it begins
-  // something else, and is reported with its own line if it is nothing.
+  // The list may have blanks around its separators. A word that no separator joins to the list
+  // begins the next entry; if it is wrong, the error names its own line.
   Status parse_slots(RankfileEntry& entry) {
     std::string list;
     const std::size_t first = at_;
@@ -187,8 +189,8 @@ Result<Rankfile> read_rankfile(const std::string& path) {
     if (got < 0) return Error::from_errno(fmt::format("rankfile '{}'", shorten_path(path)));
     text.append(block, static_cast<std::size_t>(got));
     if (text.size() > kMaxRankfileBytes) {
-      return Error(fmt::format("rankfile '{}': larger than {} MiB", shorten_path(path),
-                               kMaxRankfileBytes >> 20));
+      return Error(fmt::format("rankfile '{}': larger than {}", shorten_path(path),
+                               capacity_text(kMaxRankfileBytes)));
     }
   }
   return parse_rankfile(text, shorten_path(path));

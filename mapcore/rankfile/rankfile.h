@@ -11,12 +11,12 @@
 //   RANGES := INT | INT-INT { , ... }         CORES := * | RANGES
 //
 // Numbers are logical, counted in the whole machine as in mpirun, or with `relative` inside the
-// step's CPUs. A file with kRelativeMark on a line of its own, which is a comment to mpirun, counts
-// so by itself. A byte order mark of UTF-8 may come first. `0:0,1` means package 0, cores 0 and 1,
-// as documented (Open MPI 4.x reads it as core 0 alone). Where the machine has no cores, a bare
-// number is a PU. Bounds: kMaxRankfileBytes, ranks below 2^24, indexes below CpuSet::kMaxCpu.
-// Errors: one sentence with the line. Thread safety: pure functions but read_rankfile, which reads
-// a file (as the user, never as root).
+// step's CPUs. A file with a line kRelativeMark, which is a comment for mpirun, asks for that by
+// itself. A byte order mark of UTF-8 may come first. `0:0,1` means package 0, cores 0 and 1, as
+// documented (Open MPI 4.x reads it as core 0 alone). If the machine has no cores, a bare number is
+// a PU. Bounds: kMaxRankfileBytes, ranks below 2^24, indexes below CpuSet::kMaxCpu. Errors: one
+// sentence with the line. Thread safety: pure functions but read_rankfile, which reads a file (as
+// the user, never as root).
 #pragma once
 
 #include <map>
@@ -24,8 +24,8 @@
 #include <string_view>
 #include <vector>
 
+#include "mapcore/base/ids.h"
 #include "mapcore/base/result.h"
-#include "mapcore/topology/machine.h"
 
 namespace ondeloc {
 
@@ -58,20 +58,8 @@ struct Rankfile {
   bool relative = false;  // it has kRelativeMark
 };
 
-// `name` stands in messages. Duplicate ranks are errors that name both lines.
+// Messages contain `name`. A rank with two entries is an error that names both lines.
 Result<Rankfile> parse_rankfile(std::string_view text, std::string_view name);
 Result<Rankfile> read_rankfile(const std::string& path);
-
-// The PUs that an entry names, as far as they are in `usable` (a core may have a hardware thread
-// outside the step); none in it is an error. With `relative` only packages and cores that have a PU
-// in `usable` count.
-Result<CpuSet> resolve_slots(const RankfileEntry& entry, const Machine& machine,
-                             const CpuSet& usable, bool relative);
-
-// As it stands in the file: a name, or "+nX".
-std::string host_of(const RankfileEntry& entry);
-
-// Does the entry's host mean this node? Domain parts are compared only when both names have one.
-bool is_on_node(const RankfileEntry& entry, std::string_view node_name, int node_index);
 
 }  // namespace ondeloc

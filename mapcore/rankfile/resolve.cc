@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the numbers of a rankfile to PUs of this machine.
+#include "mapcore/rankfile/resolve.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "mapcore/base/text.h"
-#include "mapcore/rankfile/rankfile.h"
 
 namespace ondeloc {
 namespace {
@@ -15,8 +15,8 @@ struct Object {
   CpuSet pus;
 };
 
-// The objects of a level in logical order; only the PUs in `counted`, objects without one do not
-// count.
+// Returns the objects of a level in logical order, each with its PUs in `counted`. Objects without
+// such a PU are left out.
 std::vector<Object> objects_of(const Machine& machine, Level level, const CpuSet& counted) {
   std::vector<Object> objects;
   int last = -1;
@@ -94,7 +94,7 @@ Result<CpuSet> resolve_slots(const RankfileEntry& entry, const Machine& machine,
           fmt::format("line {}: rank {}", entry.line, entry.rank.value));
     }
   }
-  // A hardware thread that the step has not got is left out; a whole core is not.
+  // A hardware thread outside the step is left out; a whole core outside the step is an error.
   CpuSet outside;
   for (const Object& core : places.cores)
     if (core.pus.intersects(pus) && !core.pus.intersects(usable)) outside |= core.pus;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of one step on one node: what was seen, decided and done. Plain data; report_json.h
+// The report of one step on one node: measurements, decisions and moves. Plain data; report_json.h
 // writes it. Ranks are world ranks, CPUs and NUMA nodes are the kernel's numbers, costs are
 // predictions of the cost model (map/cost.h) in seconds of memory and link time for the interval's
 // traffic. Thread safety: values.
@@ -19,9 +19,28 @@ struct ReportRank {
   int rank = 0;
   int local = 0;
   int pid = 0;
+  int threads = 0;  // 0: unknown
   std::string initial_cpus;
+  std::string start_cpus;
   std::string final_cpus;
   int migrations = 0;
+  std::vector<std::string> gpus;  // that it uses, or may use if `gpu_source` cannot tell
+  std::string gpu_source;         // devices/gpu_use.h; empty: it uses no GPU
+  // Its CPUs are near its GPUs. Empty: it uses none, or the GPUs or their places are not known.
+  std::optional<bool> gpus_near_at_start, gpus_near_at_end;
+  std::string nic;  // what nic= has set, and why; empty without nic=
+};
+
+struct ReportDevice {
+  std::string name, kind, pci;
+  int node = -1;     // kernel's NUMA node; -1: unknown, or several
+  std::string near;  // CPUs; empty: unknown
+};
+
+// Bytes that left the node through a network adapter, from ranks near it and from others.
+struct ReportAdapter {
+  std::string name;
+  std::uint64_t near_bytes = 0, far_bytes = 0;
 };
 
 struct ReportCell {
@@ -29,6 +48,27 @@ struct ReportCell {
   int dst = -1;  // -1: off the node
   std::uint64_t bytes = 0;
   std::uint64_t messages = 0;
+};
+
+// Traffic between ranks whose smallest common domain this is (map/cost.h), before and after a
+// change of the mapping.
+struct ReportDomain {
+  std::string domain;  // "core", "l2", "llc", "node", "package", "machine"
+  double bytes_before = 0, bytes_after = 0;
+  double messages_before = 0, messages_after = 0;
+};
+
+struct ReportNuma {
+  int os = -1;  // kernel's node number
+  std::string pus;
+  int package = -1;
+};
+
+// A last-level cache, or the NUMA node that stands for one.
+struct ReportCache {
+  int numa = -1;  // kernel's node number
+  std::string pus;
+  std::uint64_t bytes = 0;  // its size; 0: unknown, or no cache
 };
 
 struct ReportInterval {
@@ -42,9 +82,16 @@ struct ReportInterval {
   std::optional<double> remote_share_before, remote_share_after;
   double peak_load_before = 0, peak_load_after = 0;
   double cost_before = 0, cost_after = 0;
+  std::vector<ReportDomain> domains;  // without those that have no traffic
   bool remapped = false;
-  std::vector<int> moved;  // world ranks whose CPUs changed
-  double compute_us = 0;   // snapshot, mapping and decision, without applying
+  std::vector<int> moved;             // world ranks whose CPUs changed
+  std::vector<std::string> moved_to;  // their new CPUs, in the same order
+  double read_us = 0;                 // reading the counters
+  double compute_us = 0;              // mapping and decision; neither reading counters nor applying
+  // The decision after the interval and its numbers (mapcore/decide/decider.h), predicted seconds
+  // for the interval's traffic; horizon: seconds of wall time.
+  std::string decision;
+  double gain = 0, threshold = 0, migration = 0, horizon = 0, ledger = 0;
 };
 
 struct ReportEvents {
@@ -55,13 +102,23 @@ struct Report {
   std::uint32_t job = 0, step = 0;
   std::string node, mode, algorithm;
   std::vector<std::pair<std::string, std::string>> options;  // key, value as text
-  std::vector<std::pair<int, std::string>> numa;             // kernel's node number, PUs
+  std::vector<std::pair<std::string, std::string>> origin;   // program, user, versions
+  std::vector<ReportNuma> numa;
+  std::vector<std::string> cores;  // PUs of each core
+  std::vector<ReportCache> caches;
+  std::vector<std::pair<std::string, std::string>> model;  // kind of constant, its source
   std::string cpus;
+  std::vector<ReportDevice> devices;  // network adapters, then GPUs, of the whole node
   std::vector<ReportRank> ranks;
   std::vector<ReportCell> matrix;
   std::vector<ReportCell> off_node;
+  std::vector<ReportAdapter> adapters;
+  std::vector<ReportCell> modelled;  // the part of both that a model of collectives has added
   std::vector<ReportInterval> intervals;
   ReportEvents events;
+  // The sum over all intervals: before = under the mapping at the start, after = under the mapping
+  // in force.
+  std::vector<ReportDomain> domains;
   int remaps = 0, migrations = 0;
   double mapper_cpu_ms = 0, wall_ms = 0;
   std::vector<std::string> notes;

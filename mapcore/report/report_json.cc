@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/report/report_json.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "mapcore/base/new_file.h"
-#include "mapcore/base/text.h"
-#include "mapcore/base/unique_fd.h"
 
 namespace ondeloc {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 Json rank_json(const ReportRank& rank) {
   return {{"rank", rank.rank},
           {"local", rank.local},
           {"pid", rank.pid},
+          {"threads", rank.threads},
           {"initial_cpus", rank.initial_cpus},
+          {"start_cpus", rank.start_cpus},
           {"final_cpus", rank.final_cpus},
-          {"migrations", rank.migrations}};
+          {"migrations", rank.migrations},
+          {"gpus", rank.gpus},
+          {"gpu_source", rank.gpu_source},
+          {"gpus_near_at_start", or_null(rank.gpus_near_at_start)},
+          {"gpus_near_at_end", or_null(rank.gpus_near_at_end)},
+          {"nic", rank.nic}};
 }
 
 Json cell_json(const ReportCell& cell) {
@@ -32,6 +37,26 @@ Json cell_json(const ReportCell& cell) {
   if (cell.dst >= 0) out["dst"] = cell.dst;
   out["bytes"] = cell.bytes;
   out["messages"] = cell.messages;
+  return out;
+}
+
+Json domain_json(const ReportDomain& domain) {
+  return {{"domain", domain.domain},
+          {"bytes_before", domain.bytes_before},
+          {"bytes_after", domain.bytes_after},
+          {"messages_before", domain.messages_before},
+          {"messages_after", domain.messages_after}};
+}
+
+Json adapter_json(const ReportAdapter& adapter) {
+  return {
+      {"name", adapter.name}, {"near_bytes", adapter.near_bytes}, {"far_bytes", adapter.far_bytes}};
+}
+
+template <class T>
+Json array_of(const std::vector<T>& items, Json (*write)(const T&)) {
+  Json out = Json::array();
+  for (const T& item : items) out.push_back(write(item));
   return out;
 }
 
@@ -49,28 +74,45 @@ Json interval_json(const ReportInterval& interval) {
           {"peak_load_after", interval.peak_load_after},
           {"cost_before", interval.cost_before},
           {"cost_after", interval.cost_after},
+          {"domains", array_of(interval.domains, domain_json)},
           {"remapped", interval.remapped},
           {"moved", interval.moved},
+          {"moved_to", interval.moved_to},
+          {"decision", interval.decision},
+          {"gain", interval.gain},
+          {"threshold", interval.threshold},
+          {"migration", interval.migration},
+          {"horizon", interval.horizon},
+          {"ledger", interval.ledger},
+          {"read_us", interval.read_us},
           {"compute_us", interval.compute_us}};
-}
-
-template <class T>
-Json array_of(const std::vector<T>& items, Json (*write)(const T&)) {
-  Json out = Json::array();
-  for (const T& item : items) out.push_back(write(item));
-  return out;
 }
 
 Json topology_json(const Report& report) {
   Json numa = Json::array();
-  for (const auto& [os, pus] : report.numa) numa.push_back({{"os", os}, {"pus", pus}});
-  return {{"numa", numa}, {"cpus", report.cpus}};
+  for (const ReportNuma& node : report.numa)
+    numa.push_back({{"os", node.os}, {"pus", node.pus}, {"package", node.package}});
+  Json caches = Json::array();
+  for (const ReportCache& cache : report.caches)
+    caches.push_back({{"numa", cache.numa}, {"pus", cache.pus}, {"bytes", cache.bytes}});
+  Json devices = Json::array();
+  for (const ReportDevice& device : report.devices)
+    devices.push_back({{"name", device.name},
+                       {"kind", device.kind},
+                       {"pci", device.pci},
+                       {"node", device.node},
+                       {"near", device.near}});
+  return {{"numa", numa},
+          {"caches", caches},
+          {"cores", report.cores},
+          {"cpus", report.cpus},
+          {"devices", devices}};
 }
 
-Json options_json(const Report& report) {
-  Json options = Json::object();
-  for (const auto& [key, value] : report.options) options[key] = value;
-  return options;
+Json texts_json(const std::vector<std::pair<std::string, std::string>>& texts) {
+  Json json = Json::object();
+  for (const auto& [key, value] : texts) json[key] = value;
+  return json;
 }
 
 }  // namespace
@@ -81,7 +123,8 @@ std::string to_json(const Report& report) {
                        {"row", report.events.row},
                        {"detach", report.events.detach},
                        {"dropped", report.events.dropped}};
-  const Json totals = {{"remaps", report.remaps},
+  const Json totals = {{"domains", array_of(report.domains, domain_json)},
+                       {"remaps", report.remaps},
                        {"migrations", report.migrations},
                        {"mapper_cpu_ms", report.mapper_cpu_ms},
                        {"wall_ms", report.wall_ms}};
@@ -91,17 +134,20 @@ std::string to_json(const Report& report) {
                      {"node", report.node},
                      {"mode", report.mode},
                      {"algorithm", report.algorithm},
-                     {"options", options_json(report)},
+                     {"origin", texts_json(report.origin)},
+                     {"options", texts_json(report.options)},
                      {"topology", topology_json(report)},
+                     {"model", texts_json(report.model)},
                      {"ranks", array_of(report.ranks, rank_json)},
                      {"matrix", array_of(report.matrix, cell_json)},
                      {"off_node", array_of(report.off_node, cell_json)},
+                     {"adapters", array_of(report.adapters, adapter_json)},
+                     {"modelled", array_of(report.modelled, cell_json)},
                      {"intervals", array_of(report.intervals, interval_json)},
                      {"events", events},
                      {"totals", totals},
                      {"notes", report.notes}};
-  // Names come from outside (node, file patterns): a byte that is no UTF-8 must not lose the
-  // report.
+  // Names of nodes and files may hold bytes that are not UTF-8. They must not lose the report.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -132,37 +178,8 @@ std::string expand_pattern(std::string_view pattern, std::uint32_t job, std::uin
   return out;
 }
 
-namespace {
-
-const char* kind_of(mode_t mode) {
-  if (S_ISDIR(mode)) return "a directory";
-  if (S_ISFIFO(mode)) return "a pipe";
-  if (S_ISSOCK(mode)) return "a socket";
-  return "a device";
-}
-
-// In place: /dev/null stays what it is, and a terminal that takes no more is not waited for.
-Status write_device(const std::string& path, const std::string& where, std::string_view text) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  struct stat info {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0) return Error::from_errno(where);
-  if (!S_ISCHR(info.st_mode)) return Error(where + " was replaced meanwhile: write it again");
-  return write_to(fd.get(), text, where);
-}
-
-}  // namespace
-
 Status write_file(const std::string& path, std::string_view text) {
-  const std::string where = fmt::format("file '{}'", shorten_path(path));
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0) {
-    if (S_ISCHR(info.st_mode)) return write_device(path, where, text);
-    if (!S_ISREG(info.st_mode))
-      return Error(fmt::format("{} is {}: name a file instead", where, kind_of(info.st_mode)));
-    if (access(path.c_str(), W_OK) != 0)
-      return Error::from_errno(where + " is kept, name another one");
-  }
-  auto file = NewFile::create(path);
+  auto file = NewFile::create(path, NewFile::Accepts::kFileOrDevice);
   if (!file) return std::move(file).error();
   if (Status wrote = file->write(text); !wrote) return wrote;
   return file->commit(NewFile::Sync::kNo);  // a step that ends does not wait for the disk

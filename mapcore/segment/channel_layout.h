@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The event channel of `profile` mode: every message of every local rank, from the ranks to the
- * recorder, behind the rows of the segment (header.record_cells != 0).
+ * The event channel of `profile` mode carries every message of every local rank to the recorder. It
+ * follows the rows of the segment (header.record_cells != 0).
  *
  * Built on the intra-node design of L. Chai, A. Hartono, D. K. Panda, "Designing High Performance
  * and Scalable MPI Intra-node Communication Support for Clusters", CLUSTER 2006: each rank owns a
  * pool of cells (8 KiB, 128 by default), fills one, marks it busy and passes its index through its
  * queue; the recorder polls one contiguous array of counters (total-in), copies the cell out and
  * marks it free; the rank finds free cells by sweeping its own pool (mark and sweep). Every word
- * has one reader and, at any time, one writer, so there is no lock and nobody waits: a rank that
- * finds no free cell counts what it drops. Two exceptions are told here. A cell's state changes
- * hands: only the rank writes it while it is free, only the recorder while it is busy. In a rank
- * whose threads send at the same time, they take turns by a flag in the rank's own memory; one that
- * did not get its turn adds to the crowded counters with atomic additions. The memory per node is
- * linear in the ranks; pages are used only when touched, and the lowest free cell is taken first,
- * so a recorder that keeps up touches few.
+ * has one reader and, at any time, one writer, so nobody locks or waits: a rank that finds no free
+ * cell counts the messages that it drops. There are two exceptions. The writer of a cell's state
+ * changes: the rank while the cell is free, the recorder while it is busy. Threads of a rank that
+ * send at the same time take turns by a flag in the rank's own memory; a thread that gets no turn
+ * adds to the crowded counters with atomic additions. The memory per node is linear in the number
+ * of ranks. Only touched pages take memory, and a rank takes its lowest free cell first, so a
+ * recorder that keeps up causes few touched pages.
  *
  *   offset from channel_offset      what                                              written by
  *   0                               uint64 queued[local_ranks]: cells passed on       the rank
@@ -24,9 +24,9 @@
  *                                     record_cells x struct ondeloc_event_cell
  *
  * The number of queued cells never exceeds the number of cells, so the queue cannot overflow. The
- * cell being filled (pool.current) is readable up to its count: what a killed rank had recorded is
- * not lost. Times are CLOCK_MONOTONIC, bytes as sent. The recorder believes nothing: indexes and
- * counts are checked against their bounds.
+ * cell being filled (pool.current) is readable up to its count, so the messages of a killed rank
+ * are not lost. Times are CLOCK_MONOTONIC, bytes as sent. The recorder trusts nothing: it checks
+ * indexes and counts against their bounds.
  */
 #ifndef ONDELOC_MAPCORE_SEGMENT_CHANNEL_LAYOUT_H
 #define ONDELOC_MAPCORE_SEGMENT_CHANNEL_LAYOUT_H
@@ -46,15 +46,18 @@ extern "C" {
 
 enum ondeloc_event_cell_state { ONDELOC_CELL_FREE = 0, ONDELOC_CELL_BUSY = 1 };
 
+/* The rank fetched the bytes by one-sided communication. World ranks are smaller. */
+#define ONDELOC_EVENT_FETCHED 0x80000000u
+
 struct ondeloc_event {
   uint32_t after_ns; /* since the cell's base_ns; a cell is closed before this overflows (4.2 s) */
-  uint32_t world;    /* receiver */
+  uint32_t world; /* receiver; with ONDELOC_EVENT_FETCHED: sender, and the rank is the receiver */
   uint64_t bytes;
 };
 
 struct ondeloc_event_cell {
   uint64_t base_ns;
-  uint32_t count; /* events readable: stored with release after each */
+  uint32_t count; /* readable events: stored with release after each event */
   uint32_t reserved;
   struct ondeloc_event events[ONDELOC_EVENTS_PER_CELL];
 };
@@ -65,11 +68,11 @@ struct ondeloc_pool {
   uint32_t reserved;
   uint64_t dropped_events;
   uint64_t dropped_bytes;
-  uint64_t crowded_events; /* not written because another thread of the rank had its turn */
+  uint64_t crowded_events; /* lost because another thread of the rank had the turn */
   uint64_t crowded_bytes;
   uint64_t reserved_line[3];
   uint32_t queue[ONDELOC_RECORD_CELLS_MAX]; /* place t % ONDELOC_RECORD_CELLS_MAX: the t-th cell */
-  /* Set busy by the rank, free by the recorder. */
+  /* The rank sets busy, the recorder sets free. */
   uint32_t state[ONDELOC_RECORD_CELLS_MAX];
   uint32_t reserved_tail[(ONDELOC_PAGE - 64 - 8 * ONDELOC_RECORD_CELLS_MAX) / 4];
 };

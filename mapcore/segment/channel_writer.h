@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rank's end of the event channel (channel_layout.h), header only, libc only: the path of every
-// message in `profile` mode. No lock, no allocation, no system call (the clock is read in the
-// vDSO), never waits. Errors: none; what finds no free cell is counted in the pool.
-// Ownership: borrows the channel's memory. Thread safety: one writer per pool; write_shared() lets
-// several threads of a rank take turns by one flag, tried a bounded number of times; a message that
-// gets no turn is counted in the pool at once.
+// The rank's end of the event channel (channel_layout.h), header only, libc only. Every message of
+// `profile` mode goes through it. It takes no lock, does not allocate, makes no system call (the
+// vDSO reads the clock) and never waits. Errors: none; the pool counts messages that find no free
+// cell. Ownership: borrows the channel's memory. Thread safety: one writer per pool; in
+// write_shared() the threads of a rank take turns by one flag, which each tries a bounded number of
+// times; the pool counts messages that get no turn.
 #pragma once
 
 #include <time.h>
@@ -46,7 +46,7 @@ class ChannelWriter {
     __atomic_store_n(&cell->count, ++count_, __ATOMIC_RELEASE);
   }
 
-  // From a rank with several sending threads. The clock is read inside, so that time stays in
+  // For a rank with several sending threads. Reads the clock inside the turn, so that times stay in
   // order.
   void write_shared(std::uint32_t world, std::uint64_t bytes) {
     if (__builtin_expect(!take_turn(), 0)) return count_crowded(bytes);
@@ -54,7 +54,7 @@ class ChannelWriter {
     end_turn();
   }
 
-  // A thread's turn to write(); false: another one kept it all the time.
+  // Begins a thread's turn to write(). False if another thread kept the turn all the time.
   bool take_turn() {
     for (int tries = 0; __atomic_exchange_n(&taken_turn_, 1U, __ATOMIC_ACQUIRE) != 0; ++tries) {
       if (tries == kMostTries) return false;
@@ -83,7 +83,8 @@ class ChannelWriter {
     swept_at_ = kNotSwept;
   }
 
-  // The lowest free cell. Nothing is looked for again before the recorder has drained something.
+  // Takes the lowest free cell. If there is none, next_cell() sweeps again after the recorder has
+  // drained a cell.
   void sweep() {
     swept_at_ = __atomic_load_n(taken_, __ATOMIC_ACQUIRE);
     for (std::uint32_t i = 0; i < cells_; ++i) {

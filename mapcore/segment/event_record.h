@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a rank tells by PMIx event, and what the listener in slurmstepd passes on to the mapper: the
- * same record, version 1, at most ONDELOC_RECORD_MAX bytes, so that one write to the channel (a
- * pipe) is atomic. In a PMIx event it stands as one info of key ONDELOC_RECORD_KEY and type
+ * The record that a rank sends as a PMIx event and that the listener in slurmstepd passes on to the
+ * mapper, version 1. It has at most ONDELOC_RECORD_MAX bytes, so that one write to the channel (a
+ * pipe) is atomic. A PMIx event carries it as one info of key ONDELOC_RECORD_KEY and type
  * PMIX_BYTE_OBJECT.
  *
  * The listener checks magic, version, type and length, overwrites world_rank with the rank that
- * PMIx says is the sender, and writes it. The mapper checks everything again. Payloads are
- * untrusted: a record never chooses a pid or a CPU that the segment and /proc of the same uid do
- * not confirm.
+ * PMIx names as the sender, and writes the record. The mapper checks everything again. Payloads are
+ * untrusted: the mapper uses no pid and no CPU from a record that the segment and /proc of the same
+ * uid do not confirm.
  */
 #ifndef ONDELOC_MAPCORE_SEGMENT_EVENT_RECORD_H
 #define ONDELOC_MAPCORE_SEGMENT_EVENT_RECORD_H
@@ -35,7 +35,7 @@ enum ondeloc_record_type {
   ONDELOC_RECORD_SAMPLE = 2,
   ONDELOC_RECORD_ROW = 3,
   ONDELOC_RECORD_DETACH = 4,
-  ONDELOC_RECORD_END = 5, /* never an event: written by slurmstepd when its last task has ended */
+  ONDELOC_RECORD_END = 5, /* never an event: slurmstepd writes it when its last task has ended */
 };
 
 struct ondeloc_record_head {
@@ -73,8 +73,8 @@ struct ondeloc_record_sample {
 /* ROW: running totals for some peers, transport=pmix. */
 #define ONDELOC_ROW_OFF_NODE UINT32_MAX
 struct ondeloc_row_entry {
-  uint32_t peer; /* world rank of a rank on this node, or ONDELOC_ROW_OFF_NODE */
-  uint32_t reserved;
+  uint32_t peer;    /* world rank of a rank on this node, or ONDELOC_ROW_OFF_NODE */
+  uint32_t fetched; /* 0: sent to the peer; else fetched from it */
   struct ondeloc_cell total;
 };
 struct ondeloc_record_row {
@@ -94,7 +94,7 @@ struct ondeloc_record_detach {
   struct ondeloc_cell off_node;
 };
 
-/* END: what the listener counted. */
+/* END: counts of the listener. */
 struct ondeloc_record_end {
   struct ondeloc_record_head head;
   uint64_t dropped;  /* events lost because the channel was full */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where everything in a segment lies, from its two sizes alone, and the one check of a header that
- * somebody else wrote. C without any library, because the rank library uses it too. Pure
- * functions; copy the header out of shared memory first, a check of memory that others can write
- * is worth nothing. Units: bytes from the start of the segment.
+ * Computes the offsets in a segment from its two sizes, and checks a header that another process
+ * wrote. C without any library, because the rank library uses it too. Pure functions. Copy the
+ * header out of shared memory before the check: others can write to that memory. Units: bytes from
+ * the start of the segment.
  */
 #ifndef ONDELOC_MAPCORE_SEGMENT_HEADER_CHECK_H
 #define ONDELOC_MAPCORE_SEGMENT_HEADER_CHECK_H
@@ -29,21 +29,21 @@ static inline uint64_t ondeloc_page_up(uint64_t bytes) {
   return (bytes + ONDELOC_PAGE - 1) / ONDELOC_PAGE * ONDELOC_PAGE;
 }
 
-/* Version 1 has one layout for each pair of sizes. REQUIRES: both within their ONDELOC_MAX_*. */
+/* This version has one layout for each pair of sizes. REQUIRES: both within their ONDELOC_MAX_*. */
 static inline struct ondeloc_places ondeloc_places_of(uint32_t local_ranks, uint32_t world_ranks) {
   struct ondeloc_places p;
   p.slots_offset = ONDELOC_PAGE;
   p.table_offset = p.slots_offset + (uint64_t)local_ranks * sizeof(struct ondeloc_slot);
   p.rows_offset = ondeloc_page_up(p.table_offset + (uint64_t)world_ranks * sizeof(uint32_t));
-  p.row_stride = ondeloc_page_up(((uint64_t)local_ranks + 1) * sizeof(struct ondeloc_cell));
+  p.row_stride = ondeloc_page_up(2 * ((uint64_t)local_ranks + 1) * sizeof(struct ondeloc_cell));
   p.segment_size = p.rows_offset + local_ranks * p.row_stride;
   return p;
 }
 
-/* NULL when the header describes a segment of version 1 in a file of file_size bytes; else what
- * is wrong with it, in a few words. */
+/* NULL if the header describes a segment of this version in a file of file_size bytes; else the
+ * fault in a few words. */
 static inline const char* ondeloc_header_fault(const struct ondeloc_header* h, uint64_t file_size) {
-  if (h->magic != ONDELOC_MAGIC) return "no segment of ondeloc";
+  if (h->magic != ONDELOC_MAGIC) return "not a segment of ondeloc";
   if (h->version != ONDELOC_LAYOUT_VERSION) return "another version of the layout";
   if (h->header_size != sizeof(struct ondeloc_header) ||
       h->slot_size != sizeof(struct ondeloc_slot))

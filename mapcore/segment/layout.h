@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
-/* The shared segment of one step on one node, version 1. A sealed memfd that slurmstepd creates
+/* The shared segment of one step on one node, version 2. A sealed memfd that slurmstepd creates
  * with pwrite (root never maps it) and every rank and the mapper map. C, fixed widths,
  * little-endian hosts, offsets from the start of the segment, never pointers.
  *
@@ -10,15 +10,17 @@
  *   table_offset     world_ranks x uint32: local rank + 1,   creator; in heterogeneous steps the task
  *                    0 = off the node
  *   rows_offset      local_ranks rows of row_stride bytes    the rank that claimed the row, alone
- *   behind the rows  the event channel, in mode `profile`    see channel_layout.h
+ *   after the rows   the event channel, in mode `profile`    see channel_layout.h
  *                    only (header.record_cells != 0)
  *
- * A row is row_cells = local_ranks + 1 cells; cell j counts what this rank sent to local rank j
- * (its own cell included, readers leave it out), the last cell what it sent off the node. Rows
- * start on pages of their own, so that first touch puts them on their writer's NUMA node. Cells
- * only grow; one writer process per row, relaxed 64-bit stores, or relaxed fetch_add where
- * MPI_THREAD_MULTIPLE is given. Readers copy what they need once and believe nothing: every index
- * and offset is checked against the size of the file.
+ * A row is twice row_cells = local_ranks + 1 cells. Cell j of the first half counts what this rank
+ * sent to local rank j (readers leave the rank's own cell out); the last cell counts what it sent
+ * off the node. The second half counts in the same way what this rank fetched by one-sided
+ * communication, so cell j holds data that went from rank j to this rank. Nobody touches the second
+ * half before the rank has noted ONDELOC_NOTE_ONE_SIDED. Each row starts on a page of its own, so
+ * that first touch puts it on its writer's NUMA node. Cells only grow. A row has one writer process, which uses relaxed 64-bit stores, or relaxed fetch_add under
+ * MPI_THREAD_MULTIPLE. Readers copy what they need once and trust nothing: they check every index
+ * and offset against the size of the file.
  */
 /* clang-format on */
 #ifndef ONDELOC_MAPCORE_SEGMENT_LAYOUT_H
@@ -32,7 +34,7 @@ extern "C" {
 #endif
 
 #define ONDELOC_MAGIC 0x31434F4C45444E4FULL /* "ONDELOC1" in memory */
-#define ONDELOC_LAYOUT_VERSION 1u
+#define ONDELOC_LAYOUT_VERSION 2u
 #define ONDELOC_PAGE 4096u
 #define ONDELOC_MASK_WORDS 128u /* 8192 CPUs, the largest NR_CPUS */
 #define ONDELOC_MAX_LOCAL_RANKS 8192u
@@ -55,15 +57,15 @@ struct ondeloc_header {
   uint64_t rows_offset;
   uint64_t row_stride;
   uint32_t slot_size; /* sizeof(struct ondeloc_slot) */
-  uint32_t row_cells; /* local_ranks + 1 */
+  uint32_t row_cells; /* of half a row: local_ranks + 1 */
   uint32_t job_id;
   uint32_t step_id;
   uint32_t uid;
   uint32_t cpus_per_task;
   uint32_t interval_ms;  /* first interval; ranks without the tick use it */
-  uint32_t record_cells; /* of each rank's pool in the event channel behind the rows; 0: none */
+  uint32_t record_cells; /* of each rank's pool in the event channel after the rows; 0: none */
   uint32_t reserved[24];
-  uint64_t tick; /* raised by the mapper once an interval; on a cache line of its own */
+  uint64_t tick; /* the mapper raises it once an interval; on its own cache line */
   uint32_t mapper_pid;
   uint32_t reserved_tail[13];
 };
@@ -72,35 +74,46 @@ enum ondeloc_task_state { ONDELOC_TASK_EMPTY = 0, ONDELOC_TASK_READY = 1 };
 enum ondeloc_rank_state {
   ONDELOC_RANK_NONE = 0,
   ONDELOC_RANK_ATTACHED = 1,
-  /* Only where no DETACH event says it: an event comes behind the ROWs still under way. */
+  /* Set only if no DETACH event is sent: the event would come after the ROWs that are on the way.
+   */
   ONDELOC_RANK_DETACHED = 2
 };
 
-/* What a rank found, for the report's notes[]. Set with an atomic or. */
+/* Findings of a rank, for the report's notes[]. Set with an atomic or. */
 enum ondeloc_note {
   ONDELOC_NOTE_THREAD_MULTIPLE = 1u << 0,
   ONDELOC_NOTE_SESSIONS = 1u << 1,       /* MPI Sessions: not counted */
-  ONDELOC_NOTE_ONE_SIDED = 1u << 2,      /* RMA windows: not counted */
+  ONDELOC_NOTE_ONE_SIDED = 1u << 2,      /* RMA windows: the second half of the row is in use */
   ONDELOC_NOTE_SECOND_CLAIM = 1u << 3,   /* a second process claimed the row */
-  ONDELOC_NOTE_WORLD_SIZE = 1u << 4,     /* MPI_COMM_WORLD is not the step: left alone */
-  ONDELOC_NOTE_FOREIGN_JOB = 1u << 5,    /* PMIX_NAMESPACE of another launcher: left alone */
-  ONDELOC_NOTE_UNKNOWN_MPI = 1u << 6,    /* MPI library not recognised: left alone */
+  ONDELOC_NOTE_WORLD_SIZE = 1u << 4,     /* MPI_COMM_WORLD is not the step: not counted */
+  ONDELOC_NOTE_FOREIGN_JOB = 1u << 5,    /* PMIX_NAMESPACE of another launcher: not counted */
+  ONDELOC_NOTE_UNKNOWN_MPI = 1u << 6,    /* MPI library not recognised: not counted */
   ONDELOC_NOTE_TRANSPORT_PMIX = 1u << 7, /* this rank reports by PMIx events */
   ONDELOC_NOTE_NO_PMIX = 1u << 8,        /* no PMIx client: no events */
   ONDELOC_NOTE_BOUND_MEMORY = 1u << 9,   /* its memory policy names nodes */
-  ONDELOC_NOTE_NO_MEMORY = 1u << 10,     /* for what counting needs: some traffic is not counted */
+  ONDELOC_NOTE_NO_MEMORY = 1u << 10,     /* too little for counting: some traffic is not counted */
+  ONDELOC_NOTE_SINGLETON = 1u << 11,     /* an MPICH program that started alone: not counted */
+  ONDELOC_NOTE_MODELLED = 1u << 12,      /* collectives are counted by a model */
+  ONDELOC_NOTE_NOT_VALIDATED = 1u << 13, /* an MPI that the tests do not run with */
+  ONDELOC_NOTE_TUNED = 1u << 14,         /* the user chose MPICH's algorithms: the model did not */
+  ONDELOC_NOTE_SHARED_WINDOW = 1u << 15, /* loads and stores in shared windows: not counted */
+  ONDELOC_NOTE_WINDOW_SENDS = 1u << 16,  /* windows of osc/pt2pt: counted as their messages */
+  ONDELOC_NOTE_UNSEEN_COLLECTIVES = 1u << 17, /* they pass by Open MPI's table: not counted */
 };
 
 struct ondeloc_slot {
-  /* Task part: written by the task in task_init with one pwrite, then task_state with another. */
+  /* Task part: the task writes it in task_init with one pwrite, then task_state with another. */
   uint32_t task_state;
   uint32_t world_rank;
   int32_t task_pid;
-  uint32_t mask_words; /* words of mask that count */
+  uint32_t mask_words; /* words of mask in use */
   uint64_t task_start; /* of task_pid, clock ticks after boot: field 22 of /proc/pid/stat */
   uint64_t mask[ONDELOC_MASK_WORDS]; /* CPUs as Slurm bound the task; word w bit b = CPU 64 w + b */
-  uint64_t reserved_task[5];
-  /* Rank part, on its own cache line: owner_pid is claimed with compare-and-swap from 0. */
+  uint64_t reserved_task[3];
+  /* Written by the rank: the part of its row that a model of collectives has added. */
+  uint64_t modelled_bytes;
+  uint64_t modelled_messages;
+  /* Rank part, on its own cache line: a rank claims owner_pid with compare-and-swap from 0. */
   int32_t owner_pid;
   uint32_t rank_state;
   uint32_t notes;

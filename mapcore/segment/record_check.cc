@@ -17,7 +17,7 @@ bool known_type(std::uint8_t type) {
   return type >= ONDELOC_RECORD_ATTACH && type <= ONDELOC_RECORD_END;
 }
 
-// Length of a record of this type; of a ROW only its fixed part.
+// Length of a record of this type, for a ROW the length of its fixed part.
 std::uint32_t fixed_length(std::uint8_t type) {
   switch (type) {
     case ONDELOC_RECORD_ATTACH:
@@ -33,7 +33,7 @@ std::uint32_t fixed_length(std::uint8_t type) {
   }
 }
 
-// REQUIRES: a whole head. Looks no further than the fixed part.
+// Reads the fixed part only. REQUIRES: a whole head.
 RecordFault check_length(std::span<const std::byte> bytes, const ondeloc_record_head& head) {
   const std::uint32_t fixed = fixed_length(head.type);
   if (head.type != ONDELOC_RECORD_ROW)

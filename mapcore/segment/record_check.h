@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one parser of the records of event_record.h, used by the listener in slurmstepd (as root, on
-// payloads of the user) and by the mapper. Input is untrusted bytes of any alignment; every field
-// is copied out, nothing is read beyond the given span. What comes out is well formed, not true:
-// pids, ranks and CPU lists are still only claims of a process of the user.
+// The one parser of the records of event_record.h, for the listener in slurmstepd (as root, on
+// payloads of the user) and for the mapper. Input is untrusted bytes of any alignment. The parser
+// copies every field and reads nothing beyond the given span. A parsed record is well formed, but
+// its pids, ranks and CPU lists are only claims of a process of the user.
 // Thread safety: pure functions. Errors: a fault, or nothing.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace ondeloc {
 
 enum class RecordFault { kNone, kShort, kMagic, kVersion, kType, kLength };
 
-// Whether `bytes` begins with a whole, well-formed record; `length` is then its length. Allocates
-// nothing and never throws: fit for PMIx's progress thread.
+// Checks whether `bytes` begins with a whole, well-formed record and sets `length` to its length.
+// Does not allocate or throw, so PMIx's progress thread may call it.
 RecordFault check_record(std::span<const std::byte> bytes, std::uint32_t& length) noexcept;
 
 struct RowRecord {
@@ -30,14 +30,14 @@ struct RowRecord {
 using Record = std::variant<ondeloc_record_attach, ondeloc_record_sample, RowRecord,
                             ondeloc_record_detach, ondeloc_record_end>;
 
-// Takes the record at the front of `rest` and moves `rest` behind it; strings in it are
-// zero-terminated. Nothing when there is no whole, well-formed record: `rest` is then emptied if
-// what is left can never become one (a fault other than kShort), else left for more bytes to
-// come. Writers write whole records in one write of at most ONDELOC_RECORD_MAX bytes to a pipe, so
-// a fault means a foreign writer, and what it wrote is lost, nothing else.
+// Returns the record at the front of `rest` and removes it from `rest`; its strings are
+// zero-terminated. Returns nothing if there is no whole, well-formed record. Then `rest` stays if
+// more bytes can complete the record (kShort), and is emptied if they cannot. Writers put each
+// record into the pipe with one write of at most ONDELOC_RECORD_MAX bytes, so a fault means a
+// foreign writer, and only that writer's bytes are lost.
 std::optional<Record> take_record(std::span<const std::byte>& rest);
 
-// The head of any record.
+// The head of a record of any type.
 const ondeloc_record_head& head_of(const Record& record);
 
 }  // namespace ondeloc

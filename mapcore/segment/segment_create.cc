@@ -13,7 +13,7 @@
 
 #include "mapcore/segment/header_check.h"
 
-// Known to kernels from 6.3 on; the C library of Debian 12 does not have the name.
+// Kernels know it from 6.3 on; the C library of Debian 12 lacks the name.
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
@@ -86,7 +86,7 @@ UniqueFd open_memfd() {
   return fd;
 }
 
-// Size first and contents later: the seals forbid only changes of size.
+// The size comes before the contents: the seals forbid only changes of the size.
 Status size_and_seal(int fd, std::uint64_t size, uid_t uid, gid_t gid) {
   if (ftruncate(fd, static_cast<off_t>(size)) != 0) return Error::from_errno("segment: ftruncate");
   if (fchmod(fd, 0600) != 0) return Error::from_errno("segment: fchmod");
@@ -96,7 +96,7 @@ Status size_and_seal(int fd, std::uint64_t size, uid_t uid, gid_t gid) {
   return {};
 }
 
-// A world as large as a machine is written in pieces: zero entries stay holes.
+// Writes a large world in pieces, so that zero entries stay holes.
 int write_table(int fd, const SegmentPlan& plan, std::uint64_t offset) {
   for (std::size_t local = 0; local < plan.world_of_local.size(); ++local) {
     if (plan.world_of_local[local] == kRankOfTask) continue;
@@ -151,7 +151,7 @@ int write_task_slot(int segment_fd, const TaskSlot& task) {
   const std::uint32_t entry = task.local_rank + 1;
   const std::uint64_t entry_at = header.table_offset + task.world_rank * sizeof(entry);
   if (const int bad = write_all(segment_fd, &entry, sizeof(entry), entry_at); bad != 0) return bad;
-  // The rank part is not ours; task_state comes last, so that READY means all of it is there.
+  // Writes the task part only, and task_state last, so that READY means that the part is whole.
   if (const int bad = write_all(segment_fd, &slot, offsetof(ondeloc_slot, owner_pid), at); bad != 0)
     return bad;
   slot.task_state = ONDELOC_TASK_READY;
@@ -166,7 +166,7 @@ std::uint64_t process_start_time(pid_t pid) {
   const ssize_t got = fd.valid() ? read(fd.get(), text, sizeof(text) - 1) : -1;
   if (got <= 0) return 0;
   text[got] = '\0';
-  // The name in parentheses may hold anything; what follows the last ')' is field 3.
+  // The name in parentheses may hold any character; field 3 follows the last ')'.
   const char* at = std::strrchr(text, ')');
   for (int field = 2; at != nullptr && field < 22; ++field) {
     at = std::strchr(at + 1, ' ');

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The privileged side of the segment: slurmstepd makes it as root and writes it with pwrite only,
-// never maps it, never reads anything back from it but the header it has just written. A task
-// writes its own slot the same way before it execs.
-// Units: ranks and bytes. Ownership: the caller owns the descriptor; it is CLOEXEC until the task
-// that is about to become a rank says otherwise. Thread safety: no shared state.
-// Errors: one sentence each; write_task_slot returns an errno, as it runs between fork and exec.
-// Source of the sealing rules: memfd_create(2), fcntl(2) F_ADD_SEALS.
+// The privileged side of the segment. slurmstepd makes the segment as root and writes it with
+// pwrite only; it never maps it and reads only the header that it has just written. A task writes
+// its own slot in the same way before it executes the program. Units: ranks and bytes. Ownership:
+// the caller owns the descriptor, which is CLOEXEC until a task makes it inheritable. Thread
+// safety: no shared state. Errors: one sentence each; write_task_slot returns an errno, as it runs
+// between fork and exec. Source of the sealing rules: memfd_create(2), fcntl(2) F_ADD_SEALS.
 #pragma once
 
 #include <sys/types.h>
@@ -37,8 +36,8 @@ struct SegmentPlan {
   std::uint32_t record_cells = 0;  // of each rank's pool in the event channel; 0: no channel
 };
 
-// A memfd, sized, sealed against growing, shrinking and further sealing, mode 0600, given to
-// uid:gid, with the header and the world->local table written. Rows and slots stay holes.
+// Makes a memfd with its final size, sealed against growing, shrinking and further sealing, mode
+// 0600, owned by uid:gid, with the header and the world->local table. Rows and slots stay holes.
 Result<UniqueFd> create_segment(const SegmentPlan& plan);
 
 struct TaskSlot {
@@ -46,16 +45,16 @@ struct TaskSlot {
   std::uint32_t world_rank = 0;
   pid_t pid = 0;
   std::uint64_t start_time = 0;  // field 22 of /proc/<pid>/stat
-  // As sched_getaffinity gave it; words beyond ONDELOC_MASK_WORDS are left out.
+  // The result of sched_getaffinity; words beyond ONDELOC_MASK_WORDS are left out.
   std::span<const std::uint64_t> mask = {};
 };
 
-// Writes the task part of a slot and, where the creator could not know it, the task's entry of the
-// world->local table. Calls only pread and pwrite, allocates nothing: fit for a forked child.
-// 0 or an errno; EINVAL when fd is no segment or a rank is out of bounds.
+// Writes the task part of a slot and, if the creator could not know it, the task's entry of the
+// world->local table. Calls pread and pwrite only and does not allocate, so a forked child may call
+// it. Returns 0 or an errno; EINVAL if fd is not a segment or a rank is out of bounds.
 int write_task_slot(int segment_fd, const TaskSlot& task);
 
-// Start time of a process, 0 when it cannot be read. The same restrictions as above.
+// Start time of a process, 0 if it cannot be read. A forked child may call it, too.
 std::uint64_t process_start_time(pid_t pid);
 
 }  // namespace ondeloc

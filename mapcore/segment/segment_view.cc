@@ -44,6 +44,8 @@ void copy_rank_part(ondeloc_slot& shared, ondeloc_slot& copy) {
   copy.rank_state = load(shared.rank_state, std::memory_order_acquire);
   copy.owner_pid = load(shared.owner_pid);
   copy.notes = load(shared.notes);
+  copy.modelled_bytes = load(shared.modelled_bytes);
+  copy.modelled_messages = load(shared.modelled_messages);
   copy.thread_level = load(shared.thread_level);
   for (std::size_t c = 0; c + 1 < sizeof(copy.library); ++c)
     copy.library[c] = load(shared.library[c]);
@@ -84,7 +86,14 @@ ondeloc_slot SegmentView::slot(int local) const {
   return copy;
 }
 
-// Empty while no rank has attached.
+SegmentView::RankPart SegmentView::rank_part(int local) const {
+  ondeloc_slot& shared = *slot_at(local);
+  return {load(shared.rank_state, std::memory_order_acquire),
+          load(shared.notes),
+          {load(shared.modelled_bytes), load(shared.modelled_messages)}};
+}
+
+// An empty span while no rank has attached.
 std::span<ondeloc_cell> SegmentView::row_at(int local) const {
   if (load(slot_at(local)->rank_state, std::memory_order_acquire) == ONDELOC_RANK_NONE) return {};
   const auto index = static_cast<std::uint64_t>(local);
@@ -109,6 +118,18 @@ void SegmentView::raise_to_row(int local, std::span<ondeloc_cell> totals) const 
     totals[j].bytes = std::max(totals[j].bytes, now.bytes);
     totals[j].messages = std::max(totals[j].messages, now.messages);
   }
+}
+
+bool SegmentView::fetches(int local) const {
+  const RankPart rank = rank_part(local);
+  return rank.rank_state != ONDELOC_RANK_NONE && (rank.notes & ONDELOC_NOTE_ONE_SIDED) != 0;
+}
+
+ondeloc_cell SegmentView::fetched(int local, int from) const {
+  const std::uint64_t row =
+      header_.rows_offset + static_cast<std::uint64_t>(local) * header_.row_stride;
+  auto* cells = reinterpret_cast<ondeloc_cell*>(base_ + row) + header_.row_cells;
+  return load_cell(cells[from]);
 }
 
 int SegmentView::local_of_world(std::uint32_t world) const {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mapper's view of the segment: mapped once, verified once, then read by copying. Whatever
-// other processes of the same user write into it later, nothing here reads outside the mapping:
-// all places follow from the two sizes that were checked at the start, and seals keep the file
-// from shrinking under the mapping.
+// The mapper's view of the segment: it maps the segment once, verifies it once and then reads by
+// copying. Other processes of the same user may write anything into the segment later, but no
+// function here reads outside the mapping: all offsets follow from the two sizes that were
+// verified, and seals keep the file from shrinking.
 //
-// Shapes: slots and rows by local rank, 0..local_ranks()-1; a row has local_ranks()+1 cells, cell
-// j = sent to local rank j (the own cell included), the last = sent off the node. Units: bytes and
-// messages, running totals. Ownership: the view owns the mapping, not the descriptor, which may be
-// closed after open(). Thread safety: const members may run while ranks write (relaxed 64-bit
-// loads); raise_tick() from one thread.
-// Errors: open() only, one sentence.
+// Shapes: slots and rows by local rank, 0..local_ranks()-1. Half a row has local_ranks()+1 cells:
+// cell j for local rank j (the rank itself included), the last for all ranks off the node. Units:
+// bytes and messages, running totals. Ownership: the view owns the mapping, not the descriptor,
+// which may be closed after open(). Thread safety: const members may run while ranks write (relaxed
+// 64-bit loads); raise_tick() from one thread. Errors: open() only, one sentence.
 #pragma once
 
 #include <atomic>
@@ -42,24 +41,38 @@ class SegmentView {
   int local_ranks() const { return static_cast<int>(header_.local_ranks); }
   int world_ranks() const { return static_cast<int>(header_.world_ranks); }
 
-  // A copy of a slot. The task part is whole where task_state is ONDELOC_TASK_READY; mask_words is
-  // never above ONDELOC_MASK_WORDS and library is always zero-terminated. What the fields say is
-  // still only what a process of the user said. REQUIRES: 0 <= local < local_ranks().
+  // A copy of a slot. The task part is whole if task_state is ONDELOC_TASK_READY; mask_words is at
+  // most ONDELOC_MASK_WORDS and library is always zero-terminated. The fields are only claims of a
+  // process of the user. REQUIRES: 0 <= local < local_ranks().
   ondeloc_slot slot(int local) const;
+  // The part of the slot that changes while a rank runs: copying all of it takes much longer.
+  struct RankPart {
+    std::uint32_t rank_state = 0, notes = 0;
+    ondeloc_cell modelled{};
+  };
+  RankPart rank_part(int local) const;
 
-  // Copies a row: its first min(cells.size(), local_ranks() + 1) cells. False, and zeros, while no
-  // rank has attached: an untouched row is left untouched, so that its pages come to be on the
-  // NUMA node of its writer. REQUIRES: 0 <= local < local_ranks().
+  // Copies the first min(cells.size(), local_ranks() + 1) cells of what a rank sent. While no rank
+  // has attached, returns false and zeros and does not touch the row, so that first touch puts its
+  // pages on the NUMA node of its writer. REQUIRES: 0 <= local < local_ranks().
   bool read_row(int local, std::span<ondeloc_cell> cells) const;
 
-  // The same without a copy: raises each total to what the row says now, if that is more. Nothing
-  // happens while no rank has attached.
+  // True if a rank may have fetched data: it has made a window for one-sided communication. Only
+  // then the second half of its row is touched.
+  bool fetches(int local) const;
+  // The totals that a rank fetched from local rank `from`, or if that is local_ranks(), from other
+  // nodes.
+  // REQUIRES: fetches(local).
+  ondeloc_cell fetched(int local, int from) const;
+
+  // Raises each total to the row's present value if that is more. Does nothing while no rank has
+  // attached.
   void raise_to_row(int local, std::span<ondeloc_cell> totals) const;
 
-  // Local rank of a world rank, -1 when it is not on this node or the table holds nonsense.
+  // Local rank of a world rank, or -1 if it is not on this node or the table is invalid.
   int local_of_world(std::uint32_t world) const;
 
-  // The event channel (channel_layout.h), nullptr where the segment has none.
+  // The event channel (channel_layout.h), nullptr if the segment has none.
   char* channel() const;
 
   std::uint64_t tick() const;

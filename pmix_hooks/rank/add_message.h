@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One message into one cell of the shared row. One writer process per row: with one writing thread
-// at a time a relaxed load and store is exact and costs less than an atomic addition; with
-// MPI_THREAD_MULTIPLE it is a relaxed addition. Readers use relaxed loads (segment_view.h).
+// Adds one message to one cell of the shared row. A row has one writer process: if one thread
+// writes at a time, a relaxed load and store is exact and costs less than an atomic addition; with
+// MPI_THREAD_MULTIPLE the addition is atomic and relaxed. Readers use relaxed loads
+// (segment_view.h).
 #pragma once
 
 #include "mapcore/segment/layout.h"

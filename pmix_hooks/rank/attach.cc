@@ -12,7 +12,12 @@
 
 #include "mapcore/segment/rank_env.h"
 
+#include "pmix_hooks/mpich_facts.h"
 #include "pmix_hooks/rank/counting.h"
+#include "pmix_hooks/rank/mpi_family.h"
+#include "pmix_hooks/rank/mpich_collectives.h"
+#include "pmix_hooks/rank/notes.h"
+#include "pmix_hooks/rank/one_sided.h"
 #include "pmix_hooks/rank/open_mpi_table.h"
 #include "pmix_hooks/rank/own_binding.h"
 #include "pmix_hooks/rank/persistent.h"
@@ -20,33 +25,17 @@
 #include "pmix_hooks/rank/pml_hooks.h"
 #include "pmix_hooks/rank/rank_segment.h"
 #include "pmix_hooks/rank/reporter.h"
+#include "pmix_hooks/rank/symbols.h"
 #include "pmix_hooks/rank/text.h"
+#include "pmix_hooks/rank/unseen_collectives.h"
 
 namespace ondeloc {
 namespace {
 
 enum class Launch { kPmix, kForeignPmix, kOther };
 
-struct Self {
-  bool in_step;
-  Launch launch;
-  StepEnv step;
-  RankSegment segment;
-  MpiCalls calls;
-  PmlTable table;
-  char library[40];
-  int world_rank;
-  int local_rank;  // -1 until known
-  int pid;         // who attached
-  int thread_level;
-  bool events;
-  bool by_pmix;  // the transport
-  Way way;
-};
-constinit Self self{};
-
-// What one thread does while the others that come to it wait: MPI sessions are made by any thread,
-// also beside MPI_Init. Not pthread_once, which would need a C library of 2.34.
+// While the first thread runs the work, the others that come to it wait: any thread may make an MPI
+// session, also during MPI_Init. pthread_once would need a C library of 2.34.
 class Once {
  public:
   template <class Work>
@@ -63,16 +52,33 @@ class Once {
   enum class State { kNotYet, kNow, kDone };
   std::atomic<State> state_{State::kNotYet};
 };
-constinit Once preparing, opening;
-std::atomic<bool> tried{false}, attached{false};
-std::atomic<std::uint32_t> notes{0};
+
+struct Self {
+  Once preparing, opening;
+  std::atomic<bool> tried, attached;
+  bool in_step;
+  Launch launch;
+  StepEnv step;
+  RankSegment segment;
+  MpiCalls calls;
+  PmlTable table;
+  MpiLibrary library;
+  int world_rank;
+  int local_rank;  // -1 until known
+  int pid;         // who attached
+  int thread_level;
+  bool events;
+  bool by_pmix;  // the transport
+  CountMode mode;
+};
+constinit Self self{};
 
 void* zeroed(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// Of the task, where the rank in MPI_COMM_WORLD is not (yet) to be trusted.
+// The local rank of the task, for use as long as the rank in MPI_COMM_WORLD is not known.
 int task_local_id() {
   const char* text = getenv("SLURM_LOCALID");
   const int id = text == nullptr ? -1 : static_cast<int>(leading_number(text));
@@ -84,8 +90,8 @@ bool leave_alone(std::uint32_t why) {
   return false;
 }
 
-// mpirun inside a step, a step inside a step: other jobs with ranks of their own. Where no PMIx has
-// launched this process, Slurm's rank must be MPI's.
+// mpirun inside a step and a step inside a step make other jobs, whose ranks are their own. If no
+// PMIx server has launched this process, then Slurm's rank must be MPI's.
 bool of_this_step() {
   if (self.launch == Launch::kPmix) return true;
   const char* procid = getenv("SLURM_PROCID");
@@ -93,25 +99,37 @@ bool of_this_step() {
          static_cast<int>(leading_number(procid)) == self.world_rank;
 }
 
-// The MPI ABI has larger numbers for all levels: a weaker one merely costs atomics then. Threads of
-// a session may send beside those of the world, whatever level that has.
+// The MPI 5 ABI has larger numbers for all levels: a weaker level then only costs atomic
+// additions. Threads of a session may send beside those of the world at any level of the world.
 bool is_multiple() {
   return self.thread_level >= open_mpi::kThreadMultiple ||
-         (notes.load(std::memory_order_relaxed) & ONDELOC_NOTE_SESSIONS) != 0;
+         (all_notes() & ONDELOC_NOTE_SESSIONS) != 0;
+}
+
+bool recognise_handles() {
+  if (self.library.family == MpiFamily::kOpenMpi) {
+    self.calls.comm_world = mpi_object(open_mpi::kCommWorld);
+    return self.calls.comm_world != nullptr && find_pml_table(self.library.series, self.table);
+  }
+  self.calls.comm_world = mpich::word_of(mpich::kCommWorld);
+  return self.library.family == MpiFamily::kMpich && is_mpich_abi(self.calls);
 }
 
 bool recognise_mpi() {
   if (!find_mpi_calls(self.calls)) return false;
-  const int series = open_mpi_series(self.calls, self.library);
-  return series != 0 && find_pml_table(series, self.table) &&
-         self.calls.query_thread(&self.thread_level) == open_mpi::kSuccess;
+  self.library = recognise_library(self.calls);
+  return recognise_handles() && self.calls.query_thread(&self.thread_level) == open_mpi::kSuccess;
 }
+
+bool is_mpich() { return self.library.family == MpiFamily::kMpich; }
 
 bool check_world() {
   int size = 0;
   if (self.calls.comm_rank(self.calls.comm_world, &self.world_rank) != open_mpi::kSuccess ||
       self.calls.comm_size(self.calls.comm_world, &size) != open_mpi::kSuccess)
     return leave_alone(ONDELOC_NOTE_UNKNOWN_MPI);
+  if (is_mpich() && size == 1 && self.step.world_ranks > 1)
+    return leave_alone(ONDELOC_NOTE_SINGLETON);
   if (!of_this_step()) return leave_alone(ONDELOC_NOTE_FOREIGN_JOB);
   if (static_cast<std::uint32_t>(size) != self.step.world_ranks)
     return leave_alone(ONDELOC_NOTE_WORLD_SIZE);
@@ -120,7 +138,7 @@ bool check_world() {
 
 bool choose_transport() {
   const RankTransport wanted = self.step.transport;
-  // With shm nobody listens, and nothing is missed.
+  // With the shm transport no event is needed.
   self.events = wanted != RankTransport::kShm && self.launch == Launch::kPmix && events_start();
   if (!self.events && wanted != RankTransport::kShm) add_note(ONDELOC_NOTE_NO_PMIX);
   self.by_pmix =
@@ -128,8 +146,8 @@ bool choose_transport() {
   return self.by_pmix ? self.events : self.segment.valid();
 }
 
-// What pmix transport needs in place of the segment. World ranks by local rank, ascending, and the
-// table from world rank to local rank.
+// The pmix transport needs these in place of the segment: the world rank of each local rank,
+// ascending, and the table from world rank to local rank.
 struct PrivateWorld {
   std::uint32_t* world_of_local;
   LocalTable table;
@@ -177,14 +195,15 @@ bool claim(const LocalTable& table) {
 ondeloc_cell* own_row() {
   if (self.by_pmix)
     return static_cast<ondeloc_cell*>(
-        zeroed((std::size_t{self.step.local_ranks} + 1) * sizeof(ondeloc_cell)));
+        zeroed(2 * (std::size_t{self.step.local_ranks} + 1) * sizeof(ondeloc_cell)));
   self.segment.touch_row(self.local_rank);
   return self.segment.row(self.local_rank);
 }
 
-Way choose_way() {
-  if (self.by_pmix) return Way::kPmix;
-  return self.segment.start_recording(self.local_rank, recording) ? Way::kRecord : Way::kShm;
+CountMode choose_mode() {
+  if (self.by_pmix) return CountMode::kPmix;
+  return self.segment.start_recording(self.local_rank, recording) ? CountMode::kRecord
+                                                                  : CountMode::kShm;
 }
 
 bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
@@ -194,20 +213,38 @@ bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
   if (may_be_moved() && is_bound_to_memory()) add_note(ONDELOC_NOTE_BOUND_MEMORY);
   if (!peers_start(self.calls, table, [] { add_note(ONDELOC_NOTE_NO_MEMORY); })) return false;
-  type_sizes_start(self.calls);
-  self.way = choose_way();
-  persistent_setup(multiple, self.way);
+  type_sizes_start(self.calls, is_mpich());
+  one_sided_start(self.calls);
+  unseen_collectives_start(self.calls, table.local_ranks);
+  if (is_mpich())
+    collectives_start(self.calls, table,
+                      self.segment.valid() ? &self.segment.slot(self.local_rank) : nullptr);
+  self.mode = choose_mode();
+  persistent_setup(multiple, self.mode);
   counting.row = row;
-  counting.tick = self.segment.valid() && self.events ? self.segment.tick() : &never;
+  const bool ticks = self.segment.valid() && self.events;
+  counting.tick = ticks ? self.segment.tick() : &never;
+  counting.plain = self.mode == CountMode::kShm && !multiple && !ticks;
   counting.tick_seen.store(__atomic_load_n(counting.tick, __ATOMIC_RELAXED));
   counting.last.store(&no_peers);
   return true;
 }
 
+std::uint32_t notes_of_model() {
+  std::uint32_t bits = ONDELOC_NOTE_MODELLED;
+  if (!self.library.validated) bits |= ONDELOC_NOTE_NOT_VALIDATED;
+  if (collectives_are_tuned()) bits |= ONDELOC_NOTE_TUNED;
+  return bits;
+}
+
 void start_counting() {
   counting.active.store(true);
-  install_hooks(self.table, is_multiple(), self.way);
-  attached.store(true);
+  if (is_mpich())
+    add_note(notes_of_model());
+  else
+    install_hooks(self.table, is_multiple(), self.mode);
+  set_mpi_family(self.library.family);
+  self.attached.store(true);
 }
 
 void publish_slot() {
@@ -215,7 +252,7 @@ void publish_slot() {
   ondeloc_slot& slot = self.segment.slot(self.local_rank);
   __atomic_store_n(&slot.thread_level, self.thread_level, __ATOMIC_RELAXED);
   for (std::size_t c = 0; c < sizeof(slot.library); ++c)
-    __atomic_store_n(&slot.library[c], self.library[c], __ATOMIC_RELAXED);
+    __atomic_store_n(&slot.library[c], self.library.name[c], __ATOMIC_RELAXED);
   __atomic_store_n(&slot.rank_state, ONDELOC_RANK_ATTACHED, __ATOMIC_RELEASE);
 }
 
@@ -230,8 +267,8 @@ void start_reporting(const ondeloc_cell* row, const std::uint32_t* world_of_loca
   plan.interval_ms = self.step.interval_ms;
   plan.multiple = is_multiple();
   plan.thread_level = self.thread_level;
-  plan.notes = notes.load(std::memory_order_relaxed);
-  plan.library = self.library;
+  plan.notes = all_notes();
+  plan.library = self.library.name;
   reporter_start(plan);
 }
 
@@ -244,7 +281,7 @@ Launch launched_by() {
 }
 
 bool segment_is_open() {
-  opening.run([] {
+  self.opening.run([] {
     if (self.in_step) self.segment.open(self.step);
   });
   return self.segment.valid();
@@ -270,20 +307,20 @@ void join() {
   start_counting();
 }
 
-}  // namespace
-
-void add_note(std::uint32_t bits) {
-  notes.fetch_or(bits);
+void tell_notes(std::uint32_t all_bits) {
   if (!segment_is_open()) return;
   const int local = self.local_rank >= 0 ? self.local_rank : task_local_id();
-  if (local >= 0) self.segment.note(local, notes.load());
+  if (local >= 0) self.segment.note(local, all_bits);
 }
 
+}  // namespace
+
 void prepare() {
-  preparing.run([] {
+  self.preparing.run([] {
     self.local_rank = -1;
     self.in_step = parse_step_env(getenv(ONDELOC_ENV_STEP), self.step);
     self.launch = launched_by();
+    notes_start(tell_notes);
   });
 }
 
@@ -292,18 +329,20 @@ bool may_be_moved() {
 }
 
 void attach() {
-  if (!tried.exchange(true)) join();
+  if (self.tried.exchange(true)) return;
+  join();
+  if (mpi_family() == MpiFamily::kUndecided) set_mpi_family(MpiFamily::kNone);
 }
 
 void detach() {
   if (getpid() != self.pid) return;  // a child that the rank has forked
-  if (!attached.exchange(false)) return;
-  remove_hooks();
+  if (!self.attached.exchange(false)) return;
+  if (!is_mpich()) remove_hooks();
   counting.active.store(false);
   counting.last.store(&no_peers);
   peers_stop();
   const bool told = reporter_finish();
-  // Where DETACH says it, it comes behind what is still under way.
+  // If a DETACH event says it, then that event comes after all events still under way.
   if (self.segment.valid() && !told)
     __atomic_store_n(&self.segment.slot(self.local_rank).rank_state, ONDELOC_RANK_DETACHED,
                      __ATOMIC_RELEASE);

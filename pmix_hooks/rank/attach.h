@@ -1,24 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins this process to the step after MPI_Init and leaves before MPI_Finalize. Whatever is not as
-// expected is left alone: the process runs as if ondeloc were not there, and where the segment can
-// be reached a note tells the mapper why.
+// Joins this process to the step after MPI_Init and leaves before MPI_Finalize. A process that is
+// not as expected runs as if ondeloc were not there, and a note tells the mapper why, if the
+// segment can be reached.
+//
+// Order of life of the objects that change (each file has one, named `state` unless it says
+// otherwise; all are zero at the start of the process and none is ever destroyed):
+//   before main          symbols.cc has_mpi_from_start
+//   first MPI call       interposed.h `reached` and `slot` (one for each name): the next function;
+//                        symbols.cc `cached`: the MPI library
+//   prepare()            attach.cc self: step, launcher; notes.cc
+//   attach()             attach.cc self: segment, calls, table; peers.cc, type_sizes.cc type_table,
+//                        persistent.cc, counting.cc recording and counting, pmix_events.cc,
+//                        one_sided.cc, row_sender.cc, reporter.cc, last pml_hooks.cc or, for
+//                        every library, mpi_family.cc
+//   attach(), MPICH      mpich_modelled.cc, mpich_nodes.cc, mpich_shapes.cc, mpich_neighbours.cc
+//                        calls
+//   messages             counting.cc counting, recording; peers.cc, persistent.cc, partitioned.cc
+//                        and reporter.cc; a row goes to the mapper without a call. MPICH:
+//                        mpich_requests.cc and mpich_shapes.cc keep requests and communicators
+//   detach()             pml_hooks.cc puts the table back, counting becomes inactive, peers.cc
+//                        gives its group back, reporter.cc sends the last events
+//   after that           every hook and wrapper only passes on
 // Thread safety: called by the thread that initialises or finalises MPI, or makes a session; only
 // the first call of each does anything.
 #pragma once
 
-#include <cstdint>
-
 namespace ondeloc {
 
-// Before MPI_Init or MPI_Session_init: notes what the launcher's environment says, since a
-// singleton's MPI_Init makes itself a PMIx server and an environment to go with it.
+// Before MPI_Init or MPI_Session_init: reads the launcher's environment, because the MPI_Init of a
+// singleton makes a PMIx server and an environment of its own.
 void prepare();
-// After prepare(): ondeloc may move this process, unless MPI_Init shows that it is none of the
-// step's.
+// After prepare(): ondeloc may move this process, unless MPI_Init shows that the process does not
+// belong to the step.
 bool may_be_moved();
 void attach();
 void detach();
-// Any thread, after prepare(). enum ondeloc_note
-void add_note(std::uint32_t bits);
 
 }  // namespace ondeloc

@@ -23,13 +23,13 @@ Peers* other_peers(void* comm) {
   return peers;
 }
 
-void beat_by_tick(std::uint64_t tick) {
+void notify_by_tick(std::uint64_t tick) {
   std::uint64_t seen = counting.tick_seen.load(std::memory_order_relaxed);
   if (seen == tick) return;
   if (counting.tick_seen.compare_exchange_strong(seen, tick, std::memory_order_relaxed))
-    reporter_beat();
+    reporter_notify();
 }
 
-void beat_by_clock() { reporter_clock(); }
+void notify_by_clock() { reporter_clock(); }
 
 }  // namespace ondeloc

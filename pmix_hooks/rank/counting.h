@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path that every message takes, and what it reads, on one cache line. Entered after the real
-// send has succeeded; no lock, no allocation and no call unless a communicator, a peer or a derived
-// type is met for which nothing is known yet, or a beat is due.
+// Every message takes this path, after the real send has succeeded; the data that it reads lies on
+// one cache line. It takes no lock, allocates nothing and calls nothing, unless it meets a
+// communicator, a peer or a derived type that is not known yet, or a notification is due.
 //
-// A beat is the moment to tell the mapper something: in shm transport when the tick in the segment
-// has changed (one load), in pmix transport when the clock, read every kClockEvery messages, says
-// so: often enough that a rank which sends some hundred messages a second is heard in every
-// interval, seldom enough that the coarse clock (a few ns in the vDSO) is not felt per message. One
-// caller wins it.
+// A notification tells the mapper the new totals. With the shm transport it is due when the tick in
+// the segment has changed (one load). With the pmix transport the clock, read every kClockEvery
+// messages, says so: a rank that sends some hundred messages a second then notifies in every
+// interval, and the coarse clock (a few ns in the vDSO) costs little per message. If several
+// threads find it due, one of them does it.
 //
 // Source of the idea to count in the point-to-point layer: Open MPI's pml/monitoring (Bosilca,
 // Foyer, Jeannot, Mercier, Papauré, "Online Dynamic Monitoring of MPI Communications", 2017).
@@ -16,10 +16,10 @@
 #include <atomic>
 
 #include "pmix_hooks/rank/add_message.h"
+#include "pmix_hooks/rank/count_mode.h"
 #include "pmix_hooks/rank/peers.h"
 #include "pmix_hooks/rank/recording.h"
 #include "pmix_hooks/rank/type_sizes.h"
-#include "pmix_hooks/rank/way.h"
 
 namespace ondeloc {
 
@@ -28,58 +28,76 @@ inline constexpr std::uint32_t kClockEvery = 16;
 struct alignas(64) Counting {
   open_mpi::PmlSend send;
   open_mpi::PmlIsend isend;
-  ondeloc_cell* row;          // own row: local_ranks cells, then off-node
+  ondeloc_cell* row;          // own row (layout.h)
   const std::uint64_t* tick;  // the segment's, or a word that never changes
   std::atomic<std::uint64_t> tick_seen;
   std::atomic<Peers*> last;             // of the last communicator, never null
   std::atomic<std::uint32_t> messages;  // pmix transport: to space the readings of the clock
   std::atomic<bool> active;             // between attach and detach
+  bool plain;  // one thread at a time, shm transport, no recording, no tick
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit where it is defined
 extern Counting counting;
 
-// What a message adds: the place of its peer (peers.h; 0 = nothing) and bytes.
+// The addition of one message: the cell code of its peer (peers.h; 0 = nothing is added) and its
+// bytes.
 struct Addition {
-  std::uint64_t place;
+  std::uint64_t cell_code;
   std::uint64_t bytes;
 };
 
 [[gnu::cold, gnu::noinline]] Peers* other_peers(void* comm);
-[[gnu::cold, gnu::noinline]] void beat_by_tick(std::uint64_t tick);
-[[gnu::cold, gnu::noinline]] void beat_by_clock();
+[[gnu::cold, gnu::noinline]] void notify_by_tick(std::uint64_t tick);
+[[gnu::cold, gnu::noinline]] void notify_by_clock();
 
-inline Addition addition_of(std::size_t count, void* type, int peer, void* comm) {
+// 0: the peer is none (MPI_PROC_NULL), or nothing is counted.
+inline std::uint64_t cell_code_of(int peer, void* comm) {
   Peers* peers = counting.last.load(std::memory_order_acquire);
   if (__builtin_expect(peers->comm.load(std::memory_order_acquire) != comm, 0))
     peers = other_peers(comm);
-  if (__builtin_expect(static_cast<std::uint32_t>(peer) >= peers->size, 0)) return {0, 0};
-  std::uint64_t place =
-      peers->place(static_cast<std::uint32_t>(peer)).load(std::memory_order_relaxed);
-  if (__builtin_expect(place == 0, 0)) place = peers_translate(peers, comm, peer);
-  if (place == 0) __builtin_unreachable();  // a translation is never 0
-  return {place, count * type_size(type)};
+  if (__builtin_expect(static_cast<std::uint32_t>(peer) >= peers->size, 0)) return 0;
+  std::uint64_t cell_code =
+      peers->cell_code(static_cast<std::uint32_t>(peer)).load(std::memory_order_relaxed);
+  if (__builtin_expect(cell_code == 0, 0)) cell_code = peers_translate(peers, comm, peer);
+  if (cell_code == 0) __builtin_unreachable();  // a translation is never 0
+  return cell_code;
 }
 
-template <Way kWay>
-inline void beat() {
-  if constexpr (kWay == Way::kPmix) {
+// Like cell_code_of(), but 0 also if that would take a call.
+inline std::uint64_t known_cell_code(int peer, const void* comm) {
+  Peers* peers = counting.last.load(std::memory_order_acquire);
+  if (__builtin_expect(peers->comm.load(std::memory_order_acquire) != comm, 0)) return 0;
+  if (__builtin_expect(static_cast<std::uint32_t>(peer) >= peers->size, 0)) return 0;
+  return peers->cell_code(static_cast<std::uint32_t>(peer)).load(std::memory_order_relaxed);
+}
+
+inline Addition addition_of(std::size_t count, void* type, int peer, void* comm) {
+  const std::uint64_t cell_code = cell_code_of(peer, comm);
+  if (__builtin_expect(cell_code == 0, 0)) return {0, 0};
+  return {cell_code, count * type_size(type)};
+}
+
+template <CountMode kMode>
+inline void notify_if_due() {
+  if constexpr (kMode == CountMode::kPmix) {
     const std::uint32_t n = counting.messages.load(std::memory_order_relaxed) + 1;
     counting.messages.store(n, std::memory_order_relaxed);
-    if (n % kClockEvery == 0) beat_by_clock();
+    if (n % kClockEvery == 0) notify_by_clock();
   } else {
     const std::uint64_t tick = __atomic_load_n(counting.tick, __ATOMIC_RELAXED);
     if (__builtin_expect(tick != counting.tick_seen.load(std::memory_order_relaxed), 0))
-      beat_by_tick(tick);
+      notify_by_tick(tick);
   }
 }
 
-template <bool kMultiple, Way kWay>
-inline void add(const Addition& what) {
-  if (__builtin_expect(what.place == 0, 0)) return;
-  add_message<kMultiple>(counting.row[static_cast<std::uint32_t>(what.place) - 1], what.bytes);
-  if constexpr (kWay == Way::kRecord)
-    record<kMultiple>(static_cast<std::uint32_t>(what.place >> 32), what.bytes);
-  beat<kWay>();
+template <bool kMultiple, CountMode kMode>
+inline void add(const Addition& addition) {
+  if (__builtin_expect(addition.cell_code == 0, 0)) return;
+  add_message<kMultiple>(counting.row[static_cast<std::uint32_t>(addition.cell_code) - 1],
+                         addition.bytes);
+  if constexpr (kMode == CountMode::kRecord)
+    record<kMultiple>(static_cast<std::uint32_t>(addition.cell_code >> 32), addition.bytes);
+  notify_if_due<kMode>();
 }
 
 }  // namespace ondeloc

@@ -15,9 +15,11 @@ bool find(Function& function, const char* name) {
 }  // namespace
 
 bool find_mpi_calls(MpiCalls& calls) {
-  calls.comm_world = mpi_object(open_mpi::kCommWorld);
-  return calls.comm_world != nullptr &&
-         find(calls.get_library_version, "PMPI_Get_library_version") &&
+  if (!find(calls.group_size, "PMPI_Group_size") ||
+      !find(calls.win_get_group, "PMPI_Win_get_group") ||
+      !find(calls.win_get_name, "PMPI_Win_get_name"))
+    calls.win_get_group = nullptr;
+  return find(calls.get_library_version, "PMPI_Get_library_version") &&
          find(calls.query_thread, "PMPI_Query_thread") && find(calls.comm_rank, "PMPI_Comm_rank") &&
          find(calls.comm_size, "PMPI_Comm_size") &&
          find(calls.comm_remote_size, "PMPI_Comm_remote_size") &&

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public MPI calls that the rank library makes, found at attach. All are local operations
 // without communication and allowed at any thread level from inside a send.
+//
+// A handle of MPICH is a 32-bit integer. As an argument it is passed in a word; a function that
+// returns a handle through a pointer writes the lower half of a word, which the caller has set to
+// zero (little-endian hosts, as layout.h says).
 #pragma once
 
 #include "pmix_hooks/open_mpi_facts.h"
@@ -21,7 +25,11 @@ struct MpiCalls {
   int (*group_translate_ranks)(Handle from, int count, const int* ranks, Handle to, int* out);
   int (*group_free)(Handle* group);
   int (*type_size)(Handle type, long long* bytes);  // PMPI_Type_size_x
-  Handle comm_world;
+  // For windows. Null if the library lacks them: windows are not counted then.
+  int (*group_size)(Handle group, int* size);
+  int (*win_get_group)(Handle window, Handle* group);
+  int (*win_get_name)(Handle window, char* name, int* length);
+  Handle comm_world;  // set when the family is known
 };
 
 // False when one of them is missing. Writes nothing then that may be used.

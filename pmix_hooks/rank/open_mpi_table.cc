@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/open_mpi_table.h"
 
-#include <cstring>
 #include <initializer_list>
 
 #include "pmix_hooks/rank/symbols.h"
-#include "pmix_hooks/rank/text.h"
 
 namespace ondeloc {
 namespace {
 
-constexpr std::size_t kNameBytes = 40;
-constexpr std::size_t kVersionBytes = 8192 + 1;  // MPICH's MPI_MAX_LIBRARY_VERSION_STRING
-
-// "Open MPI v5.0.7, package: ..." -> "Open MPI 5.0.7".
-void short_name(const char* version, char* name) {
-  std::memset(name, 0, kNameBytes);
-  copy_text(name, kNameBytes, "Open MPI ");
-  const char* number = version + sizeof(open_mpi::kVersionPrefix) - 1;
-  std::size_t length = std::strcspn(number, ", \n");
-  if (length > kNameBytes - 10) length = kNameBytes - 10;
-  std::memcpy(name + 9, number, length);
-}
-
-// Entries may be empty (ob1 has no progress); those that are replaced may not.
+// An entry may be empty (ob1 has no progress), but not one that a hook replaces.
 bool plausible(void** entries, const open_mpi::PmlIndexes& at) {
   const unsigned long size = symbol_size(entries);
   if (size < at.min_bytes || size > at.max_bytes) return false;
@@ -35,17 +20,6 @@ bool plausible(void** entries, const open_mpi::PmlIndexes& at) {
 }
 
 }  // namespace
-
-int open_mpi_series(const MpiCalls& calls, char* name) {
-  static char version[kVersionBytes];
-  int length = 0;
-  if (calls.get_library_version(version, &length) != open_mpi::kSuccess) return 0;
-  version[kVersionBytes - 1] = '\0';
-  if (std::strncmp(version, open_mpi::kVersionPrefix, sizeof(open_mpi::kVersionPrefix) - 1) != 0)
-    return 0;
-  short_name(version, name);
-  return static_cast<int>(leading_number(version + sizeof(open_mpi::kVersionPrefix) - 1));
-}
 
 bool find_pml_table(int series, PmlTable& table) {
   if (series < 4 || series > 6) return false;

@@ -7,9 +7,6 @@
 
 namespace ondeloc {
 
-// "Open MPI 4.1.4" into name (at least 40 bytes) and the major version; 0 when it is not Open MPI.
-int open_mpi_series(const MpiCalls& calls, char* name);
-
 // False when the table is not there, not of a size that this series can have, or whose first
 // entries are not addresses of code.
 bool find_pml_table(int series, PmlTable& table);

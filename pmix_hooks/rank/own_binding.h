@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the MPI library and PSM2 from binding a process that ondeloc moves, without telling so to
-// anybody else: what is set in a task's environment reaches mpirun and its ranks too.
+// Keeps the MPI library and PSM2 from binding a process that ondeloc moves. Only this process gets
+// the setting: a variable in the task's environment would also reach mpirun and its ranks.
 // Thread safety: as setenv(3): MPI_Init itself changes the environment.
 #pragma once
 
 namespace ondeloc {
 
-// While it lives, the environment says so, unless the user's says anything of it.
+// While it lives, the environment forbids the binding, unless the user has set the same variable.
 class OwnBindingForbidden {
  public:
   explicit OwnBindingForbidden(bool wanted);

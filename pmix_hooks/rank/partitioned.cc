@@ -12,13 +12,11 @@ AdditionMap by_request;
 
 }  // namespace
 
-void partitioned_remember(const open_mpi::Handle* request, std::size_t count, open_mpi::Handle type,
-                          int destination, open_mpi::Handle comm) {
-  if (!counting.active.load(std::memory_order_relaxed)) return;
-  by_request.remember(*request, addition_of(count, type, destination, comm));
+void partitioned_remember(const void* request, const Addition& one) {
+  by_request.remember(request, one);
 }
 
-void partitioned_ready(open_mpi::Handle request, std::size_t partitions) {
+void partitioned_ready(const void* request, std::size_t partitions) {
   if (!counting.active.load(std::memory_order_relaxed)) return;
   const Addition one = by_request.lookup(request);
   for (std::size_t i = 0; i < partitions; ++i) add_started(one);

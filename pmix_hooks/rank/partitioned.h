@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partitioned sends (MPI 4.0). Open MPI sends each partition that is marked ready as a message of
-// its own, by a persistent request that it makes and starts inside, past its table; so what is
-// counted is the mark.
+// its own: it starts an internal persistent request without a call through its table. Therefore
+// each mark is counted as one message.
 // Thread safety: partitions of one request are marked by any threads at a time.
 #pragma once
 
 #include <cstddef>
 
-#include "pmix_hooks/open_mpi_facts.h"
+#include "pmix_hooks/rank/counting.h"
 
 namespace ondeloc {
 
-// What one partition of the request that MPI_Psend_init has made adds.
-void partitioned_remember(const open_mpi::Handle* request, std::size_t count, open_mpi::Handle type,
-                          int destination, open_mpi::Handle comm);
-void partitioned_ready(open_mpi::Handle request, std::size_t partitions);
+// Remembers the addition of one partition of a request that MPI_Psend_init has made.
+void partitioned_remember(const void* request, const Addition& one);
+void partitioned_ready(const void* request, std::size_t partitions);
 
 }  // namespace ondeloc

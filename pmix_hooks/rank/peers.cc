@@ -5,11 +5,13 @@
 
 #include <bit>
 
+#include "mapcore/segment/channel_layout.h"
+
 #include "pmix_hooks/rank/pointer_map.h"
 
 namespace ondeloc {
 
-constinit Peers no_peers{{nullptr}, 0, 0, nullptr, {0}, {1}};
+constinit Peers no_peers{{nullptr}, 0, 0, nullptr, false, {0}, {1}};
 
 namespace {
 
@@ -29,6 +31,17 @@ int peer_count(void* comm) {
   if (state.calls.comm_test_inter(comm, &inter) != open_mpi::kSuccess) return 0;
   const auto ask = inter != 0 ? state.calls.comm_remote_size : state.calls.comm_size;
   return ask(comm, &size) == open_mpi::kSuccess && size > 0 ? size : 0;
+}
+
+int window_size(void* window) {
+  open_mpi::Handle group = nullptr;
+  int size = 0;
+  if (state.calls.win_get_group == nullptr ||
+      state.calls.win_get_group(window, &group) != open_mpi::kSuccess)
+    return 0;
+  if (state.calls.group_size(group, &size) != open_mpi::kSuccess) size = 0;
+  state.calls.group_free(&group);
+  return size;
 }
 
 void keep_spares(Peers* list) {
@@ -69,18 +82,20 @@ Peers* new_peers(std::uint32_t size) {
   return peers;
 }
 
-// No peers where that fails: not tried again for this communicator.
-Peers* make_peers(void* comm) {
-  const auto size = static_cast<std::uint32_t>(peer_count(comm));
-  if (size == 0) return &no_peers;
+// If that fails, the communicator has no peers, and nothing is tried again for it.
+Peers* make_peers(void* comm, int members, bool window) {
+  const auto size = static_cast<std::uint32_t>(members);
+  if (members <= 0) return &no_peers;
   Peers* peers = take_spare(size);
   if (peers != nullptr) {
-    for (std::uint32_t i = 0; i < size; ++i) peers->place(i).store(0, std::memory_order_relaxed);
+    for (std::uint32_t i = 0; i < size; ++i)
+      peers->cell_code(i).store(0, std::memory_order_relaxed);
   } else {
     peers = new_peers(size);  // zero, and without memory where nobody is sent to
   }
   if (peers == nullptr) return &no_peers;
   peers->size = size;
+  peers->window = window;
   peers->known.store(0, std::memory_order_relaxed);
   peers->stride.store(1, std::memory_order_relaxed);
   peers->comm.store(comm, std::memory_order_release);
@@ -111,7 +126,11 @@ bool peers_start(const MpiCalls& calls, const LocalTable& table, void (*no_memor
 
 void peers_stop() { state.calls.group_free(&state.world_group); }
 
-Peers* peers_of(void* comm) {
+namespace {
+
+// `count_members` is asked once, when the object is new.
+template <class CountMembers>
+Peers* known_or_made(void* comm, bool window, CountMembers count_members) {
   // Mostly it is there: to look writes nothing that other threads read.
   MapEntry* entry = by_comm.find(comm);
   if (entry == nullptr) entry = by_comm.find_or_insert(comm);
@@ -121,12 +140,21 @@ Peers* peers_of(void* comm) {
   }
   std::uint64_t there = entry->first.load(std::memory_order_acquire);
   if (there != 0) return std::bit_cast<Peers*>(there);
-  Peers* peers = make_peers(comm);
+  Peers* peers = make_peers(comm, count_members(comm), window);
   if (entry->first.compare_exchange_strong(there, std::bit_cast<std::uint64_t>(peers),
                                            std::memory_order_acq_rel))
     return peers;
   give_back(peers);
   return std::bit_cast<Peers*>(there);
+}
+
+}  // namespace
+
+Peers* peers_of(void* comm) { return known_or_made(comm, false, peer_count); }
+
+Peers* peers_of_window(void* window, bool counted) {
+  return known_or_made(window, true,
+                       [=](void* handle) { return counted ? window_size(handle) : 0; });
 }
 
 void peers_forget(void* comm) {
@@ -138,9 +166,11 @@ void peers_forget(void* comm) {
 
 namespace {
 
-open_mpi::Handle group_of(void* comm) {
+open_mpi::Handle group_of(const Peers& peers, void* comm) {
   int inter = 0;
   open_mpi::Handle group = nullptr;
+  if (peers.window)
+    return state.calls.win_get_group(comm, &group) == open_mpi::kSuccess ? group : nullptr;
   state.calls.comm_test_inter(comm, &inter);
   const auto ask = inter != 0 ? state.calls.comm_remote_group : state.calls.comm_group;
   return ask(comm, &group) == open_mpi::kSuccess ? group : nullptr;
@@ -155,7 +185,8 @@ Known last_known(const Peers& peers) {
   return {static_cast<std::int64_t>(word >> 32), static_cast<std::int64_t>(word & 0xFFFFFFFF)};
 }
 
-// Open MPI walks through the group of the world to find one rank in it; a group of one is no walk.
+// Open MPI walks through the whole group of the world to find one rank in it; in a group of one
+// process it walks one step.
 bool is_world_rank(open_mpi::Handle group, int peer, std::int64_t guess) {
   if (guess < 0 || guess >= state.table.world_ranks) return false;
   const auto rank = static_cast<int>(guess);
@@ -192,7 +223,7 @@ int world_rank_of(Peers& peers, open_mpi::Handle group, int peer) {
 }
 
 int ask_for_world_rank(Peers& peers, void* comm, int peer) {
-  open_mpi::Handle group = group_of(comm);
+  open_mpi::Handle group = group_of(peers, comm);
   if (group == nullptr) return -1;
   const int world = world_rank_of(peers, group, peer);
   state.calls.group_free(&group);
@@ -203,10 +234,26 @@ int ask_for_world_rank(Peers& peers, void* comm, int peer) {
 
 std::uint64_t peers_translate(Peers* peers, void* comm, int peer) {
   const int world = comm == state.calls.comm_world ? peer : ask_for_world_rank(*peers, comm, peer);
-  const std::uint64_t place =
-      std::uint64_t{static_cast<std::uint32_t>(world)} << 32 | cell_of_world(world);
-  peers->place(static_cast<std::uint32_t>(peer)).store(place, std::memory_order_relaxed);
-  return place;
+  const std::uint64_t cell_code = cell_code_of_world(world);
+  peers->cell_code(static_cast<std::uint32_t>(peer)).store(cell_code, std::memory_order_relaxed);
+  return cell_code;
+}
+
+std::uint64_t cell_code_of_world(int world) {
+  return std::uint64_t{static_cast<std::uint32_t>(world)} << 32 | cell_of_world(world);
+}
+
+std::uint64_t fetched_cell_code(std::uint64_t cell_code) {
+  return (cell_code | std::uint64_t{ONDELOC_EVENT_FETCHED} << 32) + state.table.local_ranks + 1;
+}
+
+bool world_ranks_of(void* comm, bool remote, int size, const int* ranks, int* world) {
+  open_mpi::Handle group = nullptr;
+  const auto ask = remote ? state.calls.comm_remote_group : state.calls.comm_group;
+  if (ask(comm, &group) != open_mpi::kSuccess) return false;
+  const int rc = state.calls.group_translate_ranks(group, size, ranks, state.world_group, world);
+  state.calls.group_free(&group);
+  return rc == open_mpi::kSuccess;
 }
 
 }  // namespace ondeloc

@@ -4,36 +4,41 @@
 #include <sys/mman.h>
 
 #include "pmix_hooks/rank/addition_map.h"
-#include "pmix_hooks/rank/innermost.h"
+#include "pmix_hooks/rank/innermost_call.h"
+#include "pmix_hooks/rank/notes.h"
 
 namespace ondeloc {
 namespace {
 
-AdditionMap by_request;
-void (*add_chosen)(const Addition& what);
-
-// What is to be added, noted before the start: after it another thread may already hold the object.
+// An addition, noted before the start: after the start another thread may already hold the request.
 struct Noted {
   void* request;
-  Addition what;
+  Addition addition;
 };
 constexpr std::size_t kOnStack = 64;
 
-// Memory for more notes than that. One piece is kept for the next such call.
+// Memory for more notes than that. `State` keeps one piece for the next such call.
 struct Piece {
   std::size_t bytes;
   Noted* notes() { return reinterpret_cast<Noted*>(this + 1); }
 };
-std::atomic<Piece*> kept{nullptr};
+
+struct State {
+  AdditionMap by_request;
+  void (*add)(const Addition& addition);
+  std::atomic<Piece*> kept;
+};
+constinit State state{};
 
 void keep(Piece* piece) {
-  if (Piece* other = kept.exchange(piece, std::memory_order_acq_rel)) munmap(other, other->bytes);
+  if (Piece* other = state.kept.exchange(piece, std::memory_order_acq_rel))
+    munmap(other, other->bytes);
 }
 
 // Null: no memory.
 Piece* take_piece(std::size_t count) {
   const std::size_t wanted = sizeof(Piece) + count * sizeof(Noted);
-  Piece* piece = kept.exchange(nullptr, std::memory_order_acq_rel);
+  Piece* piece = state.kept.exchange(nullptr, std::memory_order_acq_rel);
   if (piece != nullptr && piece->bytes >= wanted) return piece;
   if (piece != nullptr) munmap(piece, piece->bytes);
   void* memory = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -43,37 +48,39 @@ Piece* take_piece(std::size_t count) {
   return piece;
 }
 
-// ob1 may start another object in the place of one that is still busy inside. The old one is not
-// forgotten: it may be another thread's by now, and if it is not, isend_init or irecv_init will say
-// what it becomes.
+// If a request is still busy inside, ob1 may start another one in its place. The old request is not
+// forgotten: another thread may own it by now, and if not, isend_init or irecv_init renews its
+// entry.
 void follow(const Noted& before, void* now) {
   if (before.request == now) return;
-  if (before.what.place != 0)
-    persistent_remember(now, before.what);
+  if (before.addition.cell_code != 0)
+    persistent_remember(now, before.addition);
   else
     persistent_forget(now);
 }
 
 }  // namespace
 
-template <Way kWay>
+template <CountMode kMode>
 void choose_add(bool multiple) {
-  add_chosen = multiple ? add<true, kWay> : add<false, kWay>;
+  state.add = multiple ? add<true, kMode> : add<false, kMode>;
 }
 
-void persistent_setup(bool multiple, Way way) {
-  if (way == Way::kShm) choose_add<Way::kShm>(multiple);
-  if (way == Way::kPmix) choose_add<Way::kPmix>(multiple);
-  if (way == Way::kRecord) choose_add<Way::kRecord>(multiple);
+void persistent_setup(bool multiple, CountMode mode) {
+  if (mode == CountMode::kShm) choose_add<CountMode::kShm>(multiple);
+  if (mode == CountMode::kPmix) choose_add<CountMode::kPmix>(multiple);
+  if (mode == CountMode::kRecord) choose_add<CountMode::kRecord>(multiple);
 }
 
-void add_started(const Addition& what) { add_chosen(what); }
+void add_started(Addition addition) { state.add(addition); }
 
-void persistent_remember(void* request, const Addition& what) {
-  by_request.remember(request, what);
+void persistent_remember(void* request, const Addition& addition) {
+  state.by_request.remember(request, addition);
 }
 
-void persistent_forget(void* request) { by_request.forget(request); }
+void persistent_forget(void* request) { state.by_request.forget(request); }
+
+Addition persistent_lookup(const void* request) { return state.by_request.lookup(request); }
 
 void persistent_drop(open_mpi::Handle* request) {
   if (request != nullptr && counting.active.load(std::memory_order_relaxed))
@@ -84,13 +91,14 @@ namespace {
 
 int start_noted(std::size_t count, open_mpi::Handle* requests, Start start, void* function,
                 Noted* notes) {
-  for (std::size_t i = 0; i < count; ++i) notes[i] = {requests[i], by_request.lookup(requests[i])};
-  const Innermost here;
+  for (std::size_t i = 0; i < count; ++i)
+    notes[i] = {requests[i], state.by_request.lookup(requests[i])};
+  const InnermostCall here;
   const int rc = start(function, count, requests);
   if (rc != open_mpi::kSuccess || !here.counts()) return rc;
   for (std::size_t i = 0; i < count; ++i) {
     follow(notes[i], requests[i]);
-    add_chosen(notes[i].what);
+    state.add(notes[i].addition);
   }
   return rc;
 }

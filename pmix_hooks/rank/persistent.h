@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent sends: what one start of a request adds, remembered when the request is made. Counted
-// once per start, wherever the start comes from: the user's MPI_Start and MPI_Startall, or a
-// start that Open MPI makes itself through the table.
+// Persistent sends: the addition of one start is remembered when the request is made. Each start is
+// counted once, whether it comes from the user's MPI_Start and MPI_Startall or from Open MPI itself
+// through the table.
 // Thread safety: as MPI's: one request is in the hands of one thread at a time.
 #pragma once
 
@@ -11,22 +11,23 @@
 
 namespace ondeloc {
 
-void persistent_remember(void* request, const Addition& what);
+void persistent_remember(void* request, const Addition& addition);
 void persistent_forget(void* request);
+Addition persistent_lookup(const void* request);  // cell code 0 if nothing is known
 // The request that an argument of MPI_Request_free names, if counting is on.
 void persistent_drop(open_mpi::Handle* request);
 
 // `function`: the MPI library's own.
 using Start = int (*)(void* function, std::size_t count, open_mpi::Handle* requests);
 
-// Calls `start`, counts what it started if it succeeded and no call inside it has counted that, and
-// follows requests that it replaced by others.
+// Calls `start`. If it succeeds and no call inside it has counted the starts, counts them, and
+// follows requests that the MPI library has replaced by others.
 int persistent_start(std::size_t count, open_mpi::Handle* requests, Start start, void* function);
 
 // Counts one message. REQUIRES: persistent_setup() was called.
-void add_started(const Addition& what);
+void add_started(Addition addition);
 
-// Which kind of addition persistent starts make, as install_hooks().
-void persistent_setup(bool multiple, Way way);
+// Chooses the kind of addition for persistent starts, as install_hooks() does for messages.
+void persistent_setup(bool multiple, CountMode mode);
 
 }  // namespace ondeloc

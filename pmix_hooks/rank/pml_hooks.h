@@ -4,7 +4,7 @@
 #pragma once
 
 #include "pmix_hooks/open_mpi_facts.h"
-#include "pmix_hooks/rank/way.h"
+#include "pmix_hooks/rank/count_mode.h"
 
 namespace ondeloc {
 
@@ -15,7 +15,7 @@ struct PmlTable {
 };
 
 // `multiple`: threads may send at the same time.
-void install_hooks(const PmlTable& table, bool multiple, Way way);
+void install_hooks(const PmlTable& table, bool multiple, CountMode mode);
 // Puts back each entry that is still ours. A tool that came after us keeps calling us; we then only
 // pass on.
 void remove_hooks();

@@ -8,8 +8,8 @@
 // empty slot of its window in the first table that has one; so a key that was there before an
 // empty slot was seen stands in front of it.
 //
-// Thread safety: any thread. What the two words mean, and their order, is the caller's. Errors:
-// null when there is no memory.
+// Thread safety: any thread. The caller defines the meaning of the two words and the order in which
+// they are written. Errors: null if there is no memory.
 #pragma once
 
 #include <sys/mman.h>

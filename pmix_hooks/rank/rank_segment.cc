@@ -86,7 +86,7 @@ void RankSegment::note(int local, std::uint32_t bits) const {
 
 void RankSegment::touch_row(int local) const {
   auto* memory = reinterpret_cast<char*>(row(local));
-  for (std::uint64_t at = 0; at < header_.row_stride; at += ONDELOC_PAGE)
+  for (std::uint64_t at = 0; at < header_.row_cells * sizeof(ondeloc_cell); at += ONDELOC_PAGE)
     __atomic_store_n(reinterpret_cast<std::uint64_t*>(memory + at), 0, __ATOMIC_RELAXED);
 }
 

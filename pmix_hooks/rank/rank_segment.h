@@ -28,10 +28,11 @@ class RankSegment {
   // Starts the writer on the rank's pool; false where the segment has no event channel.
   bool start_recording(int local, ChannelWriter& writer) const;
 
-  // One process per row and step: compare-and-swap of owner_pid.
+  // Claims the row for this process by compare-and-swap of owner_pid: a row has one owner per step.
   bool claim(int local) const;
   void note(int local, std::uint32_t bits) const;
-  // First touch: puts the pages of the row on the NUMA node where the rank now runs.
+  // First touch: puts the pages of the first half of the row on the NUMA node where the rank now
+  // runs. The second half is mostly never used.
   void touch_row(int local) const;
 
  private:

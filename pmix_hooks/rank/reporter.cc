@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "pmix_hooks/rank/add_message.h"
+#include "pmix_hooks/rank/notes.h"
 #include "pmix_hooks/rank/pmix_events.h"
 #include "pmix_hooks/rank/row_sender.h"
 #include "pmix_hooks/rank/self_facts.h"
@@ -42,16 +43,25 @@ ondeloc_cell difference(const ondeloc_cell& now, const ondeloc_cell& then) {
   return {now.bytes - then.bytes, now.messages - then.messages};
 }
 
-// To other local ranks, and off the node; what a rank sends to itself is left out everywhere.
+void add_cell(ondeloc_cell& sum, const ondeloc_cell& shared) {
+  const ondeloc_cell cell = read_cell(shared);
+  sum.bytes += cell.bytes;
+  sum.messages += cell.messages;
+}
+
+void add_half(Totals& sum, const ondeloc_cell* cells) {
+  for (std::uint32_t j = 0; j < state.plan.local_ranks; ++j)
+    if (j != state.plan.local_rank) add_cell(sum.local, cells[j]);
+  add_cell(sum.off_node, cells[state.plan.local_ranks]);
+}
+
+// Sums the traffic to other local ranks and off the node. Messages of a rank to itself are left out
+// everywhere.
 Totals totals_now() {
   Totals sum{};
-  for (std::uint32_t j = 0; j < state.plan.local_ranks; ++j) {
-    if (j == state.plan.local_rank) continue;
-    const ondeloc_cell cell = read_cell(state.plan.row[j]);
-    sum.local.bytes += cell.bytes;
-    sum.local.messages += cell.messages;
-  }
-  sum.off_node = read_cell(state.plan.row[state.plan.local_ranks]);
+  add_half(sum, state.plan.row);
+  if ((all_notes() & ONDELOC_NOTE_ONE_SIDED) != 0)
+    add_half(sum, state.plan.row + state.plan.local_ranks + 1);
   return sum;
 }
 
@@ -115,7 +125,7 @@ void reporter_start(const ReporterPlan& plan) {
 
 bool reporter_multiple() { return state.plan.multiple; }
 
-void reporter_beat() {
+void reporter_notify() {
   if (!state.plan.events || state.busy.exchange(true, std::memory_order_acquire)) return;
   send_sample();
   if (state.plan.world_of_local != nullptr) send_changed_cells();
@@ -128,7 +138,7 @@ void reporter_clock() {
   if (now < due) return;
   if (state.next_ms.compare_exchange_strong(due, now + state.plan.interval_ms,
                                             std::memory_order_relaxed))
-    reporter_beat();
+    reporter_notify();
 }
 
 bool reporter_finish() {

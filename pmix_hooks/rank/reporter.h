@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rank tells by PMIx event while it runs: ATTACH, a SAMPLE per interval, with pmix
-// transport the ROW, and DETACH. Lost events cost freshness, never counts: a SAMPLE or ROW that
+// The PMIx events that a rank sends while it runs: ATTACH, one SAMPLE per interval, with the pmix
+// transport the ROW, and DETACH. A lost event delays counts and loses none: a SAMPLE or ROW that
 // could not be sent is part of the next one, and DETACH comes after a whole ROW.
-// Thread safety: start and finish from the thread that attaches and detaches; beats from any, one
-// at a time does the work and others return at once.
+// Thread safety: start and finish from the thread that attaches and detaches; reporter_notify()
+// from any thread: one at a time does the work and the others return at once.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ReporterPlan {
   std::uint32_t world_rank;
   std::uint32_t local_rank;
   std::uint32_t local_ranks;
-  const ondeloc_cell* row;  // local_ranks cells, then off-node
+  const ondeloc_cell* row;  // local_ranks cells, then off-node; as many for what it fetched
   bool events;              // this process is a PMIx client
   // pmix transport: world rank of each local rank, else null. Must live on.
   const std::uint32_t* world_of_local;
@@ -28,8 +28,8 @@ struct ReporterPlan {
 };
 
 void reporter_start(const ReporterPlan& plan);
-void reporter_beat();
-void reporter_clock();   // a beat if the interval is over
+void reporter_notify();
+void reporter_clock();   // notifies if the interval is over
 bool reporter_finish();  // whether a DETACH is on its way
 bool reporter_multiple();
 

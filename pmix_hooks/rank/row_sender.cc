@@ -11,46 +11,52 @@
 namespace ondeloc {
 namespace {
 
-RowPlan plan;
-ondeloc_cell* sent;  // by cell; null: no memory, then every cell counts as changed
-
 struct Piece {
   ondeloc_record_row head;
   ondeloc_row_entry entries[ONDELOC_ROW_ENTRIES_MAX];
 };
-Piece piece;
-std::uint32_t cells_of_piece[ONDELOC_ROW_ENTRIES_MAX];
+
+struct State {
+  RowPlan plan;
+  ondeloc_cell* sent;  // by cell; null: there was no memory, and every cell counts as changed
+  Piece piece;
+  std::uint32_t cells_of_piece[ONDELOC_ROW_ENTRIES_MAX];
+};
+constinit State state{};
+
+std::uint32_t cells_of_half() { return state.plan.local_ranks + 1; }
 
 std::uint32_t peer_of(std::uint32_t cell) {
-  return cell == plan.local_ranks ? ONDELOC_ROW_OFF_NODE : plan.world_of_local[cell];
+  const std::uint32_t local = cell % cells_of_half();
+  return local == state.plan.local_ranks ? ONDELOC_ROW_OFF_NODE : state.plan.world_of_local[local];
 }
 
 bool flush(bool wait) {
-  if (piece.head.count == 0) return true;
-  const auto length =
-      static_cast<std::uint32_t>(sizeof(piece.head) + piece.head.count * sizeof(ondeloc_row_entry));
-  piece.head.head = plan.head;
-  piece.head.head.length = length;
-  const bool gone = send_event(ONDELOC_RECORD_ROW, &piece, length, wait);
-  for (std::uint32_t i = 0; gone && sent != nullptr && i < piece.head.count; ++i)
-    sent[cells_of_piece[i]] = piece.entries[i].total;
-  piece.head.count = 0;
+  if (state.piece.head.count == 0) return true;
+  const auto length = static_cast<std::uint32_t>(
+      sizeof(state.piece.head) + state.piece.head.count * sizeof(ondeloc_row_entry));
+  state.piece.head.head = state.plan.head;
+  state.piece.head.head.length = length;
+  const bool gone = send_event(ONDELOC_RECORD_ROW, &state.piece, length, wait);
+  for (std::uint32_t i = 0; gone && state.sent != nullptr && i < state.piece.head.count; ++i)
+    state.sent[state.cells_of_piece[i]] = state.piece.entries[i].total;
+  state.piece.head.count = 0;
   return gone;
 }
 
 void put(std::uint32_t cell, const ondeloc_cell& total) {
-  cells_of_piece[piece.head.count] = cell;
-  piece.entries[piece.head.count++] = {peer_of(cell), 0, total};
+  state.cells_of_piece[state.piece.head.count] = cell;
+  state.piece.entries[state.piece.head.count++] = {peer_of(cell), cell / cells_of_half(), total};
 }
 
 void send_cells(bool whole, bool wait) {
-  piece.head.count = 0;
-  piece.head.reserved = 0;
-  for (std::uint32_t cell = 0; cell <= plan.local_ranks; ++cell) {
-    const ondeloc_cell total = read_cell(plan.row[cell]);
-    const std::uint64_t known = whole || sent == nullptr ? 0 : sent[cell].messages;
+  state.piece.head.count = 0;
+  state.piece.head.reserved = 0;
+  for (std::uint32_t cell = 0; cell < 2 * cells_of_half(); ++cell) {
+    const ondeloc_cell total = read_cell(state.plan.row[cell]);
+    const std::uint64_t known = whole || state.sent == nullptr ? 0 : state.sent[cell].messages;
     if (total.messages != known) put(cell, total);
-    if (piece.head.count == ONDELOC_ROW_ENTRIES_MAX && !flush(wait)) return;
+    if (state.piece.head.count == ONDELOC_ROW_ENTRIES_MAX && !flush(wait)) return;
   }
   flush(wait);
 }
@@ -58,10 +64,10 @@ void send_cells(bool whole, bool wait) {
 }  // namespace
 
 void row_sender_start(const RowPlan& wanted) {
-  plan = wanted;
-  const std::size_t bytes = (std::size_t{plan.local_ranks} + 1) * sizeof(ondeloc_cell);
+  state.plan = wanted;
+  const std::size_t bytes = 2 * std::size_t{cells_of_half()} * sizeof(ondeloc_cell);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  sent = memory == MAP_FAILED ? nullptr : static_cast<ondeloc_cell*>(memory);
+  state.sent = memory == MAP_FAILED ? nullptr : static_cast<ondeloc_cell*>(memory);
 }
 
 void send_changed_cells() { send_cells(false, false); }

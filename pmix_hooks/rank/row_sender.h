@@ -11,13 +11,14 @@ namespace ondeloc {
 
 struct RowPlan {
   ondeloc_record_head head;  // length is filled in
-  const ondeloc_cell* row;   // local_ranks cells, then off-node
+  const ondeloc_cell* row;   // layout.h
   const std::uint32_t* world_of_local;
   std::uint32_t local_ranks;
 };
 
 void row_sender_start(const RowPlan& plan);
-// What changed since it was last sent. Pieces that find no free buffer are left for the next time.
+// Sends the cells that have changed since they were last sent. A piece that finds no free buffer is
+// left for the next time.
 void send_changed_cells();
 // All cells that are not zero, waiting for buffers.
 void send_whole_row();

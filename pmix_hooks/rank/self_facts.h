@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process says about itself in ATTACH and SAMPLE, from the kernel. Nothing is allocated;
-// what cannot be read is left 0, empty or -1.
+// The facts about this process in ATTACH and SAMPLE, read from the kernel. Nothing is allocated; a
+// fact that cannot be read stays 0, empty or -1.
 #pragma once
 
 #include <cstddef>

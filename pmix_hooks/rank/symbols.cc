@@ -33,7 +33,7 @@ __asm__(".symver dlerror,dlerror@GLIBC_2.17");
 namespace ondeloc {
 namespace {
 
-// Of the object with this number among the loaded ones; empty where it is too long.
+// The path of the loaded object with this number; empty if the path is too long.
 struct ObjectPath {
   int number;
   char path[512];
@@ -118,8 +118,8 @@ bool has_mpi_from_start;
   if (!has_mpi_from_start && dlerror != nullptr) dlerror();
 }
 
-// Of the object that an address lies in and of those that it was linked with. The program itself
-// sees what everyone sees.
+// The symbol as the object that contains `address` sees it, in itself and in the objects that it
+// was linked with. Null for the program itself, which has the global view.
 void* symbol_in_reach_of(const void* address, const char* name) {
   Dl_info info;
   link_map* object = nullptr;
@@ -141,7 +141,7 @@ void* next_symbol(const char* name) {
   return has_mpi_from_start ? dlsym(RTLD_NEXT, name) : nullptr;
 }
 
-Behind local_symbol(const char* name, const void* caller) {
+NextFunction local_symbol(const char* name, const void* caller) {
   if (dlsym == nullptr) return {nullptr, false};
   void* counted = mpi_symbol(name);
   void* next = dlsym(RTLD_NEXT, name);

@@ -11,19 +11,19 @@ namespace ondeloc {
 // reached without us. Else null.
 void* next_symbol(const char* name);
 
-// What a call would have reached without us.
-struct Behind {
+// The function that a call would reach without this library.
+struct NextFunction {
   void* function;
-  // Of another MPI than the one that is counted: a sequential solver's own, say. Its calls are
-  // passed on and nothing else.
+  // The function belongs to another MPI than the counted one, for example to a sequential solver's
+  // own MPI. Its calls are only passed on.
   bool foreign;
 };
 
-// Where MPI came later: libraries that were loaded with RTLD_LOCAL each may have one of their own.
-// The one that the object of `caller` was linked with, else the next definition (Open MPI makes
-// itself global in MPI_Init, and who was loaded before that keeps what it had), else the MPI
-// library's, else anyone's.
-Behind local_symbol(const char* name, const void* caller);
+// For an MPI that was loaded after the start: each library that was loaded with RTLD_LOCAL may have
+// an MPI of its own. The result is the function that the object of `caller` was linked with, else
+// the next definition (Open MPI makes itself global in MPI_Init, and a library that was loaded
+// before keeps its own function), else the MPI library's, else the one of any library.
+NextFunction local_symbol(const char* name, const void* caller);
 
 // A function of the MPI library itself.
 void* mpi_symbol(const char* name);
@@ -35,7 +35,7 @@ void* mpi_object(const char* name);
 // A symbol of the libpmix of this process.
 void* pmix_symbol(const char* name);
 
-// Whether an address lies in an executable segment of a loaded object.
+// True if an address lies in an executable segment of a loaded object.
 bool is_code(const void* address);
 
 // Size in bytes of the object symbol that begins at `address`, 0 when unknown.

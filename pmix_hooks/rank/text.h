@@ -26,7 +26,8 @@ void append_text(char (&to)[kSize], const char* from) {
   copy_text(to + used, kSize - used, from);
 }
 
-// The digits at the beginning, and where they end. None: 0. Too many: UINT32_MAX.
+// The number that the digits at the beginning make, and the place where they end. No digit: 0. Too
+// many digits: UINT32_MAX.
 inline std::uint32_t leading_number(const char* text, const char** end = nullptr) {
   std::uint64_t value = 0;
   for (; *text >= '0' && *text <= '9'; ++text)

@@ -22,8 +22,9 @@ void remember(const void* type, std::uint64_t bytes) {
 
 }  // namespace
 
-void type_sizes_start(const MpiCalls& calls) {
+void type_sizes_start(const MpiCalls& calls, bool mpich) {
   ask_size = calls.type_size;
+  if (mpich) return;
   for (const char* name : open_mpi::kPredefinedTypes) {
     char symbol[64] = {};
     copy_text(symbol, open_mpi::kTypePrefix);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "pmix_hooks/mpich_facts.h"
 #include "pmix_hooks/rank/mpi_calls.h"
 
 namespace ondeloc {
@@ -19,7 +20,8 @@ inline constexpr std::uint64_t kTypeSlots = 256;  // at most a third full
 // The last is always empty. NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit
 extern TypeEntry type_table[kTypeSlots + 1];
 
-void type_sizes_start(const MpiCalls& calls);
+// The predefined types of MPICH carry their size in the handle and need no table.
+void type_sizes_start(const MpiCalls& calls, bool mpich);
 std::uint64_t derived_type_size(void* type);
 
 inline std::uint64_t type_hash(const void* type) {
@@ -32,6 +34,13 @@ inline std::uint64_t type_size(void* type) {
     if (__builtin_expect(entry.type == type, 1)) return entry.bytes;
     if (entry.type == nullptr) return derived_type_size(type);
   }
+}
+
+inline std::uint64_t mpich_type_size(void* type) {
+  const mpich::Handle handle = mpich::handle_of(type);
+  if (__builtin_expect((handle & mpich::kKindMask) == mpich::kPredefinedType, 1))
+    return mpich::predefined_bytes(handle);
+  return derived_type_size(mpich::word_of(handle));
 }
 
 }  // namespace ondeloc

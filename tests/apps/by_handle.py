@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""MPI by dlsym on the handle of the library, as Julia's MPI.jl and other languages reach it: no call of a name that a
-preloaded library has in front. Each rank sends to the next one. Says what it sends as counts.h does."""
+"""Calls MPI by dlsym on the library's handle, as Julia's MPI.jl and other languages do, so that no preloaded library is called
+instead. Each rank sends to the next one. Writes what it sends in the format of counts.h."""
 
 import ctypes
 import os

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Collectives of several sizes, on the world and on halves of it. What they send is up to the MPI
- * library; the test compares with Open MPI's own monitoring. */
+ * Collectives of several sizes, on the world and on halves of it. The MPI library chooses their
+ * messages; the test compares with Open MPI's own monitoring. */
 #include <mpi.h>
 #include <stdlib.h>
 

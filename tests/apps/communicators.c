@@ -19,7 +19,7 @@ static int world_rank_of(MPI_Group group, int member) {
   return result;
 }
 
-/* Everybody sends `bytes` to each other member (of the remote group of an inter-communicator). */
+/* Every rank sends `bytes` to each other member (of the remote group of an inter-communicator). */
 static void talk(MPI_Comm comm, int bytes) {
   static char out[512], in[64][512];
   MPI_Request receives[64];
@@ -74,7 +74,8 @@ static void between(int round) {
   MPI_Comm_free(&half);
 }
 
-/* All alive at once, freed in another order each time: once the last one that was used goes last.
+/* All communicators are alive at once and freed in another order each time; in one round the last
+ * one used is freed last.
  */
 static void crowd(int round) {
   enum { kMany = 120 };

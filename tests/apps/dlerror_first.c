@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program without MPI that asks for the error of the dynamic loader before it has made one. */
+ * A program without MPI that asks for the dynamic loader's last error before it has caused one. */
 #include <dlfcn.h>
 #include <stdio.h>
 

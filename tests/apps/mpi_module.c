@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Python module that uses MPI is: a library that is linked with it.
+// Stands for a Python module that uses MPI: a library that is linked with MPI.
 #include <mpi.h>
 #include <stdio.h>
 

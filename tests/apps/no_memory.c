@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Uses a communicator for the first time while the process may have no more memory than it has.
+ * Uses a communicator for the first time while the process cannot get more memory.
  * Rank 0 sends rank 1 MESSAGES on it, all but the first with the limit gone, and as many on another
  * one. */
 #include <mpi.h>
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_dup(MPI_COMM_WORLD, &short_of);
   MPI_Comm_dup(MPI_COMM_WORLD, &enough);
-  send_one(rank, MPI_COMM_WORLD); /* what Open MPI allocates with a first message is there */
+  send_one(rank, MPI_COMM_WORLD); /* Open MPI has allocated its memory for a first message */
   const struct rlimit before = limit_now();
   struct rlimit none = before;
   none.rlim_cur = size_now();

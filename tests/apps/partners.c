@@ -49,7 +49,7 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* Cpus_allowed_list of a thread; "?" when it has gone. */
+/* Cpus_allowed_list of a thread; "?" if the thread has ended. */
 static void cpus_of(const char* thread, char* list, size_t length) {
   char path[300], line[4200];
   snprintf(list, length, "?");

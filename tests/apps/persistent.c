@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Persistent requests: each mode, started one by one and together, many times, freed, their objects
- * used again for receives and for other peers and sizes. And starts that MPI refuses. */
+ * used again for receives and for other peers and sizes. And starts that MPI refuses, unless an
+ * argument is given: MPICH 4.0.2 does not survive them. */
 #include <mpi.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -69,13 +70,13 @@ static void to_nobody(void) {
   MPI_Request_free(&send);
 }
 
-/* Where MPI tells an error that belongs to no communicator: Open MPI 4 and 5 differ. */
+/* Open MPI 4 and 5 report an error that belongs to no communicator in different places. */
 static void on_errors(MPI_Errhandler handler) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
 }
 
-/* The last one of a long list is none: not one is started. */
+/* The last request of a long list is not valid: MPI starts none of them. */
 static void refused(int to, int from) {
   enum { kMany = 200 };
   MPI_Request sends[kMany + 1];
@@ -100,7 +101,7 @@ static void leave(MPI_Comm* comm, int* code, ...) {
   longjmp(outside, 1);
 }
 
-/* An error handler that does not come back, as those of interpreters do. */
+/* An error handler that does not return, as those of interpreters do. */
 static void left_by_a_jump(void) {
   MPI_Request none = MPI_REQUEST_NULL;
   MPI_Errhandler handler;
@@ -121,8 +122,10 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   counts_begin(rank, size);
   MPI_Buffer_attach(attached, sizeof(attached));
-  left_by_a_jump();
-  refused((rank + 1) % size, (rank + size - 1) % size);
+  if (argc == 1) {
+    left_by_a_jump();
+    refused((rank + 1) % size, (rank + size - 1) % size);
+  }
   for (int round = 0; round < 20; ++round)
     for (int t = 1; t < size; ++t) {
       const int to = (rank + t) % size, from = (rank + size - t) % size;

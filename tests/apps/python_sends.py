@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""mpi4py: buffers, pickled objects, persistent requests and a sub-communicator. Knows what it sends and writes it as
-counts.h says."""
+"""mpi4py: buffers, pickled objects, persistent requests and a sub-communicator. Writes what it sends in the format of
+counts.h."""
 
 import os
 import pickle

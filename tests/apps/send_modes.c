@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every way to send a message in C, to every other rank, of several sizes and datatypes. */
+ * Uses every way to send a message in C, to every other rank, with several sizes and datatypes. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -17,14 +17,14 @@ typedef int (*isend_fn)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_
 static const send_fn blocking[] = {MPI_Send, MPI_Ssend, MPI_Bsend, MPI_Rsend};
 static const isend_fn started[] = {MPI_Isend, MPI_Issend, MPI_Ibsend, MPI_Irsend};
 
-/* In turn t everybody sends t ranks up and receives from t ranks down; receives are posted first
- * and known to be, so that ready mode is allowed. */
+/* In turn t every rank sends t ranks up and receives from t ranks down. Receives are posted first
+ * and announced, so that ready mode is allowed. */
 static void one_turn(int t, int count, MPI_Datatype type, int bytes, int mode, int non_blocking) {
   const int to = (rank + t) % size, from = (rank + size - t) % size;
   MPI_Request requests[2];
   MPI_Irecv(in, count, type, from, kTag, MPI_COMM_WORLD, &requests[0]);
   char token = 0;
-  if (mode == 3) { /* the receiver says that it is ready: a message of its own */
+  if (mode == 3) { /* the receiver announces that it is ready, in a message of its own */
     MPI_Sendrecv(&token, 1, MPI_CHAR, from, 1, &token, 1, MPI_CHAR, to, 1, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
     counts_add(from, 1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program without MPI that uses such a library: linked with it, or as Python loads what it
-// imports.
+// A program without MPI that uses serial_solver: linked with it, or loaded as Python loads modules.
 #ifdef SOLVER
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sequential builds of MUMPS or LAMMPS have: MPI for one process, inside the library. Each
-// call says its number.
+// Stands for a sequential build of MUMPS or LAMMPS, which contains an MPI for one process. Each
+// call prints its number.
 #include <stdio.h>
 
 int MPI_Init(int *argc, char ***argv) {

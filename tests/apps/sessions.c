@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program that makes a session and never calls MPI_Init. Where the MPI library has no sessions
- * (Open MPI 4), session_init.c stands for them. */
+ * A program that makes a session and never calls MPI_Init. If the MPI library has no sessions (Open
+ * MPI 4), session_init.c replaces them. */
 #include <mpi.h>
 #include <stdio.h>
 

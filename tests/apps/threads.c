@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MPI_THREAD_MULTIPLE: several threads of each rank send at the same time to the same peers, on the
- * world, on communicators of their own and by persistent requests of their own. */
+ * world, on communicators of their own and by persistent requests of their own.
+ * threads [ROUNDS]: more ranks than CPUs make MPICH's waiting threads slow. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,9 +9,9 @@
 
 #include "counts.h"
 
-enum { kThreads = 4, kRounds = 400 };
+enum { kThreads = 4 };
 
-static int rank, size;
+static int rank, size, rounds = 400;
 
 struct worker {
   int index;
@@ -46,7 +47,7 @@ static void persistent(const struct worker* w, int bytes) {
 
 static void* work(void* data) {
   const struct worker* w = data;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     on_comm(w, MPI_COMM_WORLD, 8 + w->index);
     on_comm(w, w->comm, 16 + w->index);
     if (round % 8 == 0) persistent(w, 24 + w->index);
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
   int level;
   struct worker workers[kThreads];
   pthread_t threads[kThreads];
+  if (argc > 1) rounds = atoi(argv[1]);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   if (level != MPI_THREAD_MULTIPLE) {
     fprintf(stderr, "threads: this MPI library does not give MPI_THREAD_MULTIPLE\n");

@@ -23,7 +23,7 @@ bool is_caught(Call call) {
   try {
     call();
   } catch (const std::exception&) {
-    return frames_seen >= 5;  // the handler, MPI, here, main and what called it
+    return frames_seen >= 5;  // the handler, MPI, this function, main and its caller
   }
   return false;
 }

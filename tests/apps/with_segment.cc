@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // with_segment [--transport T] [--print] RANK_LIBRARY PROGRAM [ARGUMENT...]
-// Runs one MPI program without a launcher (a singleton) as the only rank of a step: a real segment,
-// the environment that the plugin sets, the rank library preloaded. With --print, the rank's
-// state and row go to standard output at the end. Exit status: the program's.
+// Runs one MPI program without a launcher (a singleton) as the only rank of a step, with a real
+// segment, the environment that the plugin sets, and the rank library preloaded. With --print, it
+// prints the rank's state and row at the end. Its exit status is that of the program.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a benchmark of this folder prints first, and its clock.
+// The line about machine and versions that every benchmark prints first, and the benchmarks' clock.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for libFuzzer where the compiler has none: every seed of the corpus, then mutations of
-// them, the same ones in every run. A corpus without seeds fails.
+// Replaces libFuzzer if the compiler has none: runs every seed of the corpus, then mutations of the
+// seeds, the same ones each time. Fails if the corpus has no seed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +22,7 @@ Bytes read_seed(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A byte changed, a piece cut out, doubled, or a piece of another seed put in.
+// Changes a byte, cuts out or doubles a piece, or inserts a piece of another seed.
 Bytes mutate(Bytes bytes, const Bytes& other, std::mt19937_64& random) {
   for (std::uint64_t steps = 1 + random() % 4; steps > 0; --steps) {
     const std::size_t at = bytes.empty() ? 0 : random() % bytes.size();

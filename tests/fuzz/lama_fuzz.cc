@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a LAMA layout; a good one has to map.
+// Parses any text as a LAMA layout; a valid layout has to map.
 #include <cstdint>
 #include <cstdlib>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as the JSON of a mapping.
+// Parses any text as the JSON of a mapping.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a matrix and as a series of intervals.
+// Parses any text as a matrix and as a series of intervals.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

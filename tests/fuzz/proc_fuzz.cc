@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mapper reads of a rank from /proc, and of the step's cgroup. The first byte chooses: 'm'
+// Parses the files of a rank in /proc, and those of the step's cgroup. The first byte chooses: 'm'
 // numa_maps, a zero byte, maps; 'i' a node's meminfo; 's' stat; 'u' status; 'c' cgroup, a zero
 // byte, the CPUs of the cgroup /a/step_0.
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr pid_t kPid = 7;
 
-// A tree of its own, in memory, gone with the process.
+// A file tree in memory that vanishes with the process.
 class Tree {
  public:
   Tree() : root_(fmt::format("/dev/shm/ondeloc-proc-fuzz-{}", getpid())) {

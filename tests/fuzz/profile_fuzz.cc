@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that `ondeloc profile` reads from a stranger. The first byte chooses:
+// Parses the files that `ondeloc profile` reads. The first byte chooses:
 //   'r'  a file of the input's bytes
-//   'x'  a sound small profile with the rest xored in from the byte that the second says (x 4) on
-//   'p'  a block of type, ranks and count as the next bytes say, with the rest as its payload and
-//        all checksums right: what a checksum would keep from the decoders
+//   'x'  a valid small profile with the rest xored in, from byte 4 x (second byte) on
+//   'p'  a block with type, ranks and count from the next bytes, the rest as its payload, and
+//        correct checksums, so that the decoders see it
 //   'l'  lines of events.csv, of a --memory file, and a JSON report
 #include <sys/mman.h>
 #include <unistd.h>
@@ -89,6 +89,12 @@ void read_all(UniqueFd fd) {
   for (const PairTotal& total : profile->totals()) {
     if (total.src >= profile->header().ranks || total.dst >= profile->header().ranks) std::abort();
   }
+  for (const ThreadLabel& thread : profile->threads())
+    if (thread.thread >= profile->header().ranks) std::abort();
+  for (const RankCpuSet& rank : profile->cpus()) {
+    if (rank.rank >= profile->header().ranks) std::abort();
+  }
+  if (recorded_share(profile->cpus()) < 0) std::abort();
   if (profile->damage().size() > 300) std::abort();
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a rankfile, and what it parses to resolved on a machine, absolute and relative.
+// Parses any text as a rankfile and resolves the result on a machine, absolute and relative.
 #include <cstdlib>
 #include <string_view>
 
 #include "mapcore/rankfile/rankfile.h"
+#include "mapcore/rankfile/resolve.h"
 #include "mapcore/topology/load.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PMIx records as the listener and the mapper read them. The first byte chooses: 'r' raw bytes, '1'
+// Reads PMIx records as the listener and the mapper do. The first byte chooses: 'r' raw bytes, '1'
 // to '5' a valid record of that type that the rest of the input is xored into, so that seeds can be
-// text and mutations stay near what is valid.
+// text and mutations stay close to valid records.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A segment as the mapper and the task meet it: a sealed memfd that somebody else has written. The
-// first byte chooses: 'r' a file of the input's bytes; anything else a real segment of a few ranks
-// with the rest of the input xored in, from the start, the slots or the rank table on.
+// Opens a segment as the mapper and the task do: a sealed memfd that another process has written.
+// The first byte chooses: 'r' a file of the input's bytes; anything else a real segment of a few
+// ranks with the rest of the input xored in, from the start, the slots or the rank table on.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ UniqueFd real_segment(const std::uint8_t* data, std::size_t size, std::uint64_t 
   return *std::move(fd);
 }
 
-// Everything that a reader can ask for. Out of bounds is what ASAN, or a fault, would show.
+// Calls every reader. ASAN, or a fault, would show an access out of bounds.
 void read_all(const SegmentView& view) {
   std::vector<ondeloc_cell> row(static_cast<std::size_t>(view.local_ranks()) + 1);
   std::uint64_t sum = view.tick();
@@ -57,7 +57,8 @@ void read_all(const SegmentView& view) {
   }
   for (std::uint32_t w = 0; w < 64; ++w)
     if (view.local_of_world(w) >= view.local_ranks()) std::abort();
-  [[maybe_unused]] static volatile std::uint64_t keep;  // so that the reads are not removed
+  [[maybe_unused]] static volatile std::uint64_t
+      keep;  // keeps the compiler from removing the reads
   keep = sum;
 }
 
@@ -73,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const TaskSlot task{.local_rank = 2, .world_rank = 7, .pid = 1, .start_time = 1, .mask = {}};
   const bool written = write_task_slot(fd.get(), task) == 0;
   auto view = SegmentView::open(fd.get());
-  // Both sides trust the same headers; a task writes where its ranks exist, and there alone.
+  // Both sides accept the same headers; a task writes only slots of existing ranks.
   if (written != (view.ok() && view->local_ranks() > 2 && view->world_ranks() > 7)) std::abort();
   if (view) read_all(*view);
   return 0;

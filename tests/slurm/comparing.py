@@ -7,7 +7,7 @@ import harness
 
 SUM = "from mpi4py import MPI; print(MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1))"
 
-# Values that differ from step to step in any case; the variables are there in every step.
+# Variables that every step has, with values that differ from step to step.
 VOLATILE = re.compile(rb"^(SLURM_(JOB_?(ID|SLUID)|STEP\w*|SRUN_\w*|TASK_PID|PMIXP?_\w*|JOB_(START|END)_TIME)|PMIX?_\w*"
                       rb"|OMPI_MCA_orte_precondition_transports)=.*", re.DOTALL)
 
@@ -25,15 +25,15 @@ def without_the_plugin():
 class Comparing(harness.Case):
     @staticmethod
     def said(text):
-        """Without numbers that differ from run to run (pids, step ids); lines of several tasks in any order. How many tasks
-        srun puts into one line about their end differs too: the exit status tells that. And slurmstepd says once for each
-        kill that reaches it that the step is cancelled (seen: 1 to 3 times after one MPI_Abort, with and without ondeloc)."""
+        """Removes numbers that differ from run to run (pids, step ids) and sorts the lines of several tasks. How many tasks
+        srun names in one line about their end differs too; the exit status shows it. slurmstepd prints once for each
+        kill that the step is cancelled (seen: 1 to 3 times after one MPI_Abort, with and without ondeloc)."""
         lines = [re.sub(r"\d+", "N", line) for line in text.splitlines() if not re.match(r"srun: error: \S+: tasks? ", line)]
         cancelled = {line for line in lines if " CANCELLED AT " in line}
         return sorted([*cancelled, *(line for line in lines if line not in cancelled)])
 
     def assert_same(self, *arguments, ondeloc="online", env=None):
-        """Exit status and output with and without are the same, and ondeloc says nothing."""
+        """Checks that exit status and output are the same with and without ondeloc, and that ondeloc prints nothing."""
         without = self.srun(*arguments, env=env)
         with_it = self.srun(*arguments, ondeloc=ondeloc, env=env)
         self.assertEqual(with_it.returncode, without.returncode, with_it.stderr)

@@ -37,7 +37,7 @@ class Counting(harness.Case):
         return ["/usr/bin/python3", path] if program.endswith(".py") else [path]
 
     def run_counted(self, program, *arguments, transport="auto", env=None, wrapper=(), name="run"):
-        """Runs a program under ondeloc; its report."""
+        """Runs a program under ondeloc and returns its report."""
         result = self.srun(f"-n{self.ranks}", *wrapper, *self.command(program), *arguments,
                            ondeloc=f"online,decide=never,transport={transport},report={name}.json",
                            env={"COUNT_OUT": f"{self.dir}/{name}", **(env or {})})
@@ -45,18 +45,20 @@ class Counting(harness.Case):
         return self.report(f"{name}.json")
 
     def said(self, name="run"):
-        """What the ranks say that they sent."""
+        """The matrix that the ranks print: what they sent."""
         cells = {}
         for rank in range(self.ranks):
             text = pathlib.Path(self.dir, f"{name}.{rank}").read_text(encoding="ascii")
             for line in text.splitlines():
-                to, length, messages = (int(word) for word in line.split())
-                cells[rank, to] = (length, messages)
+                *fetched, peer, length, messages = line.split()
+                pair = (int(peer), rank) if fetched else (rank, int(peer))
+                before = cells.get(pair, (0, 0))
+                cells[pair] = (before[0] + int(length), before[1] + int(messages))
         self.assertTrue(clean(cells), "the program says that it sent nothing")
         return clean(cells)
 
     def assert_one_left_out(self, counted, name="skip"):
-        """What was counted in a run with COUNT_SKIP_ONE is what its ranks say, but for one message of rank 0."""
+        """Checks a run with COUNT_SKIP_ONE: the counts equal what the ranks print, except for one message of rank 0."""
         left_out = minus(counted, self.said(name))
         self.assertEqual([(pair[0], cell[1]) for pair, cell in left_out.items()], [(0, 1)],
                          "a miscount was not seen as one message")

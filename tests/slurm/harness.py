@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests on the private Slurm share: running srun as the ordinary user, reports, leftovers.
+"""Shared by the tests on the private Slurm: running srun as the ordinary user, reports, leftovers.
 
-A test file ends with `harness.main()`: it fails when no test ran or one was skipped.
+A test file ends with `harness.main()`, which fails if no test ran or one was skipped.
 """
 import json
 import os
@@ -34,12 +34,12 @@ USER = _user()
 
 
 def environment(extra=None):
-    """The user's environment: nothing of the caller's but the path."""
+    """The user's environment: it has only the path in common with the caller's."""
     env = {"PATH": "/usr/bin:/bin", "HOME": f"{ROOT}/work", "USER": USER.pw_name, "LC_ALL": "C",
            "SLURM_CONF": SLURM_CONF,
-           # More ranks than CPUs: without it ranks that wait keep those that work off the CPU.
+           # There are more ranks than CPUs: without this setting, ranks that wait keep ranks that work off the CPU.
            "OMPI_MCA_mpi_yield_when_idle": "1",
-           # One machine. Open MPI 5's btl/tcp writes warnings where there is no network but lo; it calls vader sm.
+           # All ranks are on one machine. Open MPI 5's btl/tcp prints warnings if lo is the only network; Open MPI 5 calls vader sm.
            "OMPI_MCA_btl": "self,vader"}
     env.update(extra or {})
     return env
@@ -52,7 +52,7 @@ def as_user(command, cwd, env=None):
             "stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
 
 
-# Seconds, for what may hang. LAMMPS of 10 s was seen to take more than 120 s on a busy machine.
+# Seconds that a program may take before it counts as hanging. LAMMPS of 10 s was seen to take over 120 s on a busy machine.
 LONG = 500
 
 
@@ -62,7 +62,7 @@ def srun_command(ondeloc):
 
 
 class Case(unittest.TestCase):
-    """One directory of the user per test; after each test nothing of ondeloc may be left."""
+    """Gives each test a directory of the user, and checks after each test that nothing of ondeloc is left."""
 
     maxDiff = 4000
 
@@ -82,11 +82,11 @@ class Case(unittest.TestCase):
                               timeout=timeout, check=False)
 
     def srun(self, *arguments, ondeloc=None, env=None, timeout=LONG):
-        """srun with --ondeloc=<ondeloc> (None: without the option), all CPUs for any number of ranks."""
+        """Runs srun with --ondeloc=<ondeloc> (None: without the option); any number of ranks share all CPUs."""
         return self.run_user(*srun_command(ondeloc), *arguments, env=env, timeout=timeout)
 
     def start_srun(self, *arguments, ondeloc=None, env=None):
-        """The same in the background; the caller waits for it."""
+        """Starts srun in the background; the caller waits for it."""
         return subprocess.Popen(
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             **as_user([*srun_command(ondeloc), *arguments], self.dir, env))
@@ -103,14 +103,14 @@ class Case(unittest.TestCase):
         return path
 
     def report(self, name):
-        """A report that the mapper has written. It does so before the step ends, or soon after."""
+        """Returns the report that the mapper writes before the step ends, or soon after."""
         path = pathlib.Path(self.dir, name)
         wait_for(path.exists, 60)
         return json.loads(path.read_text(encoding="utf-8"))
 
 
 def wait_for(condition, seconds):
-    """Whether the condition came true in time."""
+    """Returns whether the condition came true in time."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -120,9 +120,9 @@ def wait_for(condition, seconds):
 
 
 def is_ours(process):
-    """Whether /proc/PID belongs to this private Slurm: the user may have processes under another one.
+    """Returns whether /proc/PID belongs to this private Slurm: the user may have processes under another one.
 
-    The mapper's environment is its own, but its path is ours.
+    The mapper has an environment of its own; the path of its program tells.
     """
     return any(ROOT.encode() in (process / name).read_bytes() for name in ("environ", "cmdline"))
 

@@ -29,11 +29,11 @@ class Profiling(counting.Counting):
 
     def info(self, name="app.prof"):
         self.assertTrue(pathlib.Path(self.dir, name).exists())
-        harness.wait_until_none_left()  # the recorder makes it whole before the step ends, or soon after
+        harness.wait_until_none_left()  # the recorder completes the file before the step ends, or soon after
         return json.loads(self.ondeloc("info", name, "-f", "json").stdout)
 
     def recorded(self, name="app.prof"):
-        """The matrix as the events give it."""
+        """The matrix as the sum of the recorded events."""
         lines = self.ondeloc("export", name, "-f", "matrix-csv").stdout.splitlines()
         cells = {}
         for line in lines[1:]:
@@ -42,7 +42,7 @@ class Profiling(counting.Counting):
         return counting.clean(cells)
 
     def assert_whole(self, info):
-        """Nothing dropped, nothing damaged, and the events are as many as the ranks' own counters say."""
+        """Checks that nothing was dropped or damaged, and that there are as many events as the ranks' own counters say."""
         self.assertTrue(info["complete"])
         self.assertEqual(info["damage"], "")
         self.assertEqual(info["dropped_messages"], 0)
@@ -50,6 +50,6 @@ class Profiling(counting.Counting):
         self.assertEqual(info["bytes"], info["counted_bytes"])
 
     def of_partners(self, output):
-        """What the partner-changing program says that it sent."""
+        """The matrix that the partner-changing program prints: what it sent."""
         return {(int(src), int(dst)): (int(length), int(messages))
                 for src, dst, length, messages in SENT.findall(output)}

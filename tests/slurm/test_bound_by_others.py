@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that a wrapper or the program itself binds: what ondeloc does about it, and what the report says of that."""
+"""Ranks that a wrapper or the program itself binds: ondeloc replaces that binding or respects it, and the report says so."""
 import os
 
 import harness
 
-REPLACED = "rank %d: it had a binding of its own (by a wrapper, its runtime or itself): it was replaced"
-AGAIN = "rank %d: it binds itself again after it was put back: it is left alone until it is moved next"
-# Two seconds are several looks. The last rank binds itself as often as the argument says. Without traffic nobody is moved.
+REPLACED = "rank %d had a binding of its own (by a wrapper, its runtime or itself); ondeloc replaced it"
+AGAIN = "rank %d binds itself again after ondeloc bound it; ondeloc leaves this rank alone until its next move"
+# Two seconds are several intervals. The last rank binds itself as often as the argument says. Without traffic no rank moves.
 PROGRAM = """import os, sys, time
 from mpi4py import MPI
 world, end = MPI.COMM_WORLD, time.monotonic() + 2
@@ -18,7 +18,7 @@ while time.monotonic() < end:
     time.sleep(0.02)
 print(world.rank, *sorted(os.sched_getaffinity(0)))
 """
-# Pairs that Slurm has put apart. Every main thread goes back to CPU 0 whatever ondeloc does; those of PMIx do not bind themselves.
+# Slurm puts the two ranks of a pair apart. Every main thread binds itself to CPU 0 again and again; PMIx's threads do not.
 PAIRS = """import os, time
 from mpi4py import MPI
 world, end, more = MPI.COMM_WORLD, time.monotonic() + 2, True
@@ -36,7 +36,7 @@ OPTION = "online,interval=100ms,max-interval=200ms,report=r.json"
 
 class BoundByOthers(harness.Case):
     def seen(self, arguments, binds, wrapper=(), option=OPTION):
-        """(CPUs that the ranks had at their end, those that the report gives, its notes about bindings)"""
+        """Returns (the CPUs of the ranks at their end, the CPUs in the report, the report's notes about bindings)."""
         result = self.srun("-n2", *arguments, *wrapper, "python3", "-c", PROGRAM, binds, ondeloc=option)
         self.assert_ran(result)
         report = self.report("r.json")
@@ -69,17 +69,17 @@ class BoundByOthers(harness.Case):
         self.assertEqual({others["0"], others["2"]}, {"0", "1"})
 
     def test_memory(self):
-        """As numactl --membind=0 does it, without numactl."""
+        """Sets a memory policy as numactl --membind=0 does, without numactl."""
         call = {"x86_64": 238, "aarch64": 237}[os.uname().machine]  # set_mempolicy
         bind = ("import ctypes; mask = ctypes.c_ulong(1); "
                 f"assert ctypes.CDLL(None).syscall({call}, 2, ctypes.byref(mask), 64) == 0; ")
-        for first, option, wanted in ("", OPTION, []), (bind, OPTION, ["ranks all"]), (bind, OPTION + ",decide=never", []):
+        for first, option, wanted in ("", OPTION, []), (bind, OPTION, ["all ranks"]), (bind, OPTION + ",decide=never", []):
             result = self.srun("-n2", "python3", "-c", first + "from mpi4py import MPI", ondeloc=option)
             self.assert_ran(result)
             notes = self.report("r.json")["notes"]
             self.assertEqual([note.split(":")[0] for note in notes if "memory policy" in note], wanted)
 
-    def test_who_only_watches_replaces_nothing(self):
+    def test_a_mapper_that_only_watches_replaces_nothing(self):
         for binds, wrapper in ("never", ("taskset", "-c", "0")), ("once", ()):
             self.assert_seen(["0", "0"], [], ["--cpu-bind=map_cpu:0,1"], binds, wrapper=wrapper, option=OPTION + ",decide=never")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts are exact: the matrix in the report is what the program computes that it sent, and what Open MPI's own
-monitoring saw. Every comparison is shown to see one message: in a second run that a program leaves out of what it says
-(COUNT_SKIP_ONE), or sends more (COUNT_ONE_MORE)."""
+"""Counts are exact: the matrix in the report equals what the program computes, and what Open MPI's own monitoring saw.
+Every comparison is shown to notice one message: a second run leaves one message out of what it prints (COUNT_SKIP_ONE) or
+sends one more (COUNT_ONE_MORE)."""
 import pathlib
 
 import counting
@@ -9,19 +9,20 @@ import harness
 
 
 class Counts(counting.Counting):
-    def assert_exact(self, program, *arguments, makes_communicators=False, env=None):
-        """`makes_communicators`: the MPI library sends messages of its own to make them; how many,
-        a run without the program's messages tells."""
+    def assert_exact(self, program, *arguments, makes_communicators=False, env=None, transport="auto"):
+        """`makes_communicators`: the MPI library sends messages of its own to make communicators. A run
+        without the program's messages tells how many."""
         env = env or {}
         own = {}
         if makes_communicators:
-            dry = self.run_counted(program, *arguments, env={**env, "COUNT_DRY": "1"}, name="dry")
+            dry = self.run_counted(program, *arguments, transport=transport, env={**env, "COUNT_DRY": "1"}, name="dry")
             own = counting.of_report(dry)
             self.assertTrue(own)
-        report = self.run_counted(program, *arguments, env=env)
+        report = self.run_counted(program, *arguments, transport=transport, env=env)
         counted = counting.minus(counting.of_report(report), own)
         self.assertEqual(counted, self.said())
-        skipping = self.run_counted(program, *arguments, env={**env, "COUNT_SKIP_ONE": "1"}, name="skip")
+        skipping = self.run_counted(program, *arguments, transport=transport, env={**env, "COUNT_SKIP_ONE": "1"},
+                                    name="skip")
         self.assert_one_left_out(counting.minus(counting.of_report(skipping), own))
         return report
 
@@ -29,19 +30,19 @@ class Counts(counting.Counting):
         self.assert_exact("send_modes")
 
     def test_what_another_step_left_in_the_environment(self):
-        """Who starts srun inside a larger step has its size there; the step's own is srun's to say."""
+        """If srun is started inside a larger step, its environment has that step's size; srun sets the size of its own step."""
         self.assert_exact("send_modes", env={"SLURM_STEP_NUM_TASKS": "7", "SLURM_STEP_NUM_NODES": "2"})
 
     def test_under_the_address_sanitizer(self):
-        """Open MPI leaks at its end."""
+        """Runs a program built with AddressSanitizer; leaks are ignored, because Open MPI leaks at its end."""
         self.assert_exact("send_modes_asan", env={"ASAN_OPTIONS": "detect_leaks=0"})
 
     def test_communicators(self):
         self.assert_exact("communicators", "20", "intra", makes_communicators=True)
 
     def test_inter_communicators(self):
-        """Open MPI 5 names processes to each other in messages whose length differs from step to step (seen: by 2 bytes for each
-        inter-communicator), so its own bytes in `rounds` rounds are known but for a multiple of that."""
+        """Open MPI 5 sends process names in messages whose length differs from step to step (seen: by 2 bytes for each
+        inter-communicator), so its own bytes in `rounds` rounds are known up to a multiple of that."""
         rounds = 20
         own = counting.of_report(self.run_counted("communicators", str(rounds), env={"COUNT_DRY": "1"}, name="dry"))
         for env, wanted in ({}, {}), ({"COUNT_SKIP_ONE": "1"}, {(0, 1): (5, 1)}):
@@ -55,7 +56,7 @@ class Counts(counting.Counting):
         self.assert_exact("persistent")
 
     def test_partitioned(self):
-        """What Open MPI sends to set them up is the same in any number of rounds."""
+        """Open MPI's messages that set up partitioned requests are the same in any number of rounds."""
         if not pathlib.Path(harness.APPS, "partitioned").exists():
             return  # Open MPI 4 has none
         once = counting.of_report(self.run_counted("partitioned", "1", name="once"))
@@ -68,6 +69,21 @@ class Counts(counting.Counting):
     def test_threads(self):
         report = self.assert_exact("threads", makes_communicators=True)
         self.assertIn("MULTIPLE", " ".join(report["notes"]))
+
+    def test_one_sided(self):
+        """Open MPI moves the data below its table of messages, and sends a few messages of its own to synchronise windows."""
+        for transport in "shm", "pmix":
+            with self.subTest(transport):
+                report = self.assert_exact("one_sided", makes_communicators=True, transport=transport)
+                self.assertIn("each transfer is counted", " ".join(report["notes"]))
+
+    def test_collectives_without_messages(self):
+        """coll/sm moves the data of collectives through shared memory, which no count contains."""
+        for priority in "0", "100":
+            with self.subTest(priority):
+                report = self.run_counted("collectives", env={"OMPI_MCA_coll_sm_priority": priority})
+                told = "collectives pass by Open MPI's table" in " ".join(report["notes"])
+                self.assertEqual(told, priority == "100")
 
     def test_alltoall_linear(self):
         self.assert_exact("alltoall", env=counting.LINEAR)
@@ -85,24 +101,24 @@ class Counts(counting.Counting):
         self.assert_exact("python_sends.py", makes_communicators=True)
 
     def test_mpi_by_the_handle_of_its_library(self):
-        """MPI_Init was found in the library itself: Open MPI's own initialisation is where that is seen."""
+        """The program looks MPI_Init up in the library's handle, so ondeloc notices it only in Open MPI's own initialisation."""
         report = self.assert_exact("by_handle.py")
         self.assertEqual(report["events"]["detach"], self.ranks)
 
     def test_no_memory_to_count_in(self):
-        """What is not counted is told, and other communicators are counted all the same."""
+        """The report names traffic that is not counted; messages on other communicators are counted."""
         report = self.run_counted("no_memory")
-        self.assertIn("rank 0: no memory was left to count in", " ".join(report["notes"]))
+        self.assertIn("rank 0: memory for counters ran out", " ".join(report["notes"]))
         messages = counting.of_report(report)[0, 1][1]
         self.assertGreaterEqual(messages, 50)
         self.assertLess(messages, 100)
 
 
 class AgainstMonitoring(counting.Counting):
-    """In one and the same run; without persistent requests, which pml/monitoring does not see."""
+    """Compares in one run; without persistent requests, which pml/monitoring does not see."""
 
     def both(self, program, *arguments, env=None, name="run"):
-        """(ondeloc's matrix, Open MPI's) of one run"""
+        """Returns (ondeloc's matrix, Open MPI's matrix) of one run."""
         prefix = f"{self.dir}/{name}.monitoring"
         report = self.run_counted(program, *arguments, name=name, env={
             **counting.MONITORING, "OMPI_MCA_pml_monitoring_filename": prefix, **(env or {})})
@@ -116,13 +132,13 @@ class AgainstMonitoring(counting.Counting):
         return ours
 
     def assert_all_three(self, program, env=None):
-        """The program says the same, and does not when it leaves one message out of what it says."""
+        """Both equal what the program prints, and differ when the program leaves one message out of what it prints."""
         self.assertEqual(self.assert_same(program, env=env), self.said())
         for matrix in self.both(program, env={**(env or {}), "COUNT_SKIP_ONE": "1"}, name="skip"):
             self.assert_one_left_out(matrix)
 
     def assert_same_and_one_more(self, program, *arguments, env=None):
-        """For programs that do not know what the library sends: one message more is seen, by both."""
+        """For programs that do not know what the library sends: both matrices show one message more if one more is sent."""
         before = self.assert_same(program, *arguments, env=env)
         for matrix in self.both(program, *arguments, env={**(env or {}), "COUNT_ONE_MORE": "1"}, name="more"):
             self.assertEqual(counting.minus(matrix, before), {(0, 1): (1, 1)})
@@ -131,8 +147,8 @@ class AgainstMonitoring(counting.Counting):
         self.assert_all_three("send_modes")
 
     def test_communicators(self):
-        """Without inter-communicators: where one is freed, Open MPI's monitoring of collectives crashes (5.0.7 always, 4.1.4 in 2 of
-        50 runs, without ondeloc too). Those are in Counts."""
+        """Without inter-communicators: Open MPI's monitoring of collectives crashes when one is freed (5.0.7 always, 4.1.4 in 2 of
+        50 runs, without ondeloc too). Class Counts tests them."""
         self.assert_same_and_one_more("communicators", "20", "intra")
 
     def test_alltoall(self):
@@ -141,6 +157,12 @@ class AgainstMonitoring(counting.Counting):
 
     def test_collectives(self):
         self.assert_same_and_one_more("collectives")
+
+    def test_one_sided_by_messages(self):
+        """Open MPI 4 can make messages of all transfers. They are counted as messages, and their calls are not counted too."""
+        if pathlib.Path(harness.APPS, "partitioned").exists():
+            return  # Open MPI 5 has no osc/pt2pt
+        self.assert_same("one_sided", env={"OMPI_MCA_osc": "pt2pt"})
 
     def test_collectives_of_basic(self):
         self.assert_same_and_one_more("collectives", env={"OMPI_MCA_coll": "^tuned"})
@@ -151,7 +173,7 @@ class AgainstMonitoring(counting.Counting):
         self.assert_all_three("fortran_f08", env=self.NO_PERSISTENT)
 
     def test_fortran_mpif_and_mpi4py(self):
-        """They split the world: how many messages that takes, a run without their own tells."""
+        """The tools split the world. A run without the tools' own messages tells how many messages that takes."""
         for program in "fortran_mpif", "python_sends.py":
             with self.subTest(program):
                 own = self.assert_same(program, env={**self.NO_PERSISTENT, "COUNT_DRY": "1"}, name="dry")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever breaks, the job ends as it would without ondeloc, and nothing of ondeloc is left."""
+"""If something breaks, the job ends as it would without ondeloc, and nothing of ondeloc is left."""
 import contextlib
 import os
 import pathlib
@@ -18,7 +18,7 @@ def memfds_of_ondeloc():
     held = set()
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         links = []
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # the process has ended meanwhile
             links = list((process / "fd").iterdir())
         for link in links:
             with contextlib.suppress(OSError):
@@ -35,7 +35,7 @@ def stepd_of(pid):
 
 
 class Renamed:
-    """A file that is away while the block runs."""
+    """Moves a file away while the block runs."""
 
     def __init__(self, path):
         self.path = path
@@ -56,37 +56,38 @@ class Faults(harness.Case):
         self.assertEqual(files, [])
 
     def start(self, seconds, ranks=2):
-        """A running step whose mapper and ranks are there."""
+        """Starts a step and waits until its mapper and ranks run."""
         running = self.start_srun(f"-n{ranks}", WORK, "-s", str(seconds), ondeloc=OPTION)
         self.addCleanup(running.kill)
         self.assertTrue(harness.wait_for(lambda: harness.pids_of("ondeloc-mapper") and
                                          len(harness.pids_of("partners")) == ranks, 30))
-        # In the midst of it: the ranks have attached.
+        # Wait until the ranks have attached.
         self.assertTrue(harness.wait_for(self.all_attached, 30))
         self.assertGreater(len(memfds_of_ondeloc()), ranks, "the segment was not found: tearDown looks for nothing")
         return running
 
     def start_with_and_without(self):
-        """Two steps at work, one after the other: without ondeloc, with it."""
+        """Runs a step without ondeloc, then one with ondeloc."""
         for name, option in ("without", None), ("with", OPTION):
             yield self.start_at_work(name, option)
             self.assertEqual(harness.wait_until_none_left(), [])
 
     @staticmethod
     def said(text):
-        """What Slurm and ondeloc say of the end of a step, without numbers that differ from step to step. Ranks that lose
-        each other say something or not."""
+        """The lines of Slurm and ondeloc about the end of a step, without numbers that differ from step to step. Ranks that lose
+        each other may print something or nothing; their lines are left out."""
         return sorted(set(re.sub(r"\d+", "N", line) for line in text.splitlines()
                           if re.match(r"ondeloc|slurmstepd|srun: (?!error: \S+: task)", line)))
 
     @staticmethod
     def all_attached():
-        """MPI_Init is over when a rank has mapped the segment."""
+        """A rank maps the segment at the end of MPI_Init."""
         return all("memfd:ondeloc" in pathlib.Path(f"/proc/{pid}/maps").read_text()
                    for pid in harness.pids_of("partners"))
 
     def start_at_work(self, name, option):
-        """Past MPI_Init: in there the other ranks may call MPI_Abort when one is lost, whose code is srun's from Slurm 24.11 on."""
+        """Waits until the ranks are past MPI_Init. Inside it the other ranks may call MPI_Abort when one is lost, and from Slurm
+        24.11 on srun ends with the code of that call."""
         running = self.start_srun("-n4", f"--output={name}.%t", WORK, "-s", "30", "-i", "0.1", ondeloc=option)
         self.addCleanup(running.kill)
         files = [pathlib.Path(self.dir, f"{name}.{rank}") for rank in range(4)]
@@ -114,7 +115,7 @@ class Faults(harness.Case):
         self.assert_ends_well(running)
 
     def test_mapper_that_does_not_end(self):
-        """It waits for somebody to write a topology."""
+        """The mapper blocks in the opening of a FIFO that is named as the topology."""
         fifo = f"{self.dir}/topology"
         os.mkfifo(fifo)
         os.chmod(fifo, 0o644)
@@ -124,7 +125,7 @@ class Faults(harness.Case):
         late = "ondeloc: the mapper is not done 10 s after the last task: the report may be missing\n"
         for report, told in (",report=r.json", late), ("", ""):
             result = self.srun("-n4", WORK, "-m", "50", ondeloc=f"online{report}")
-            with contextlib.suppress(OSError):  # killed, where Slurm finds it
+            with contextlib.suppress(OSError):  # killed if Slurm finds it
                 os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
             self.assert_ran(result)
             self.assertEqual(result.stderr, told)
@@ -137,7 +138,7 @@ class Faults(harness.Case):
             result = self.srun("-n4", WORK, "-m", "50", ondeloc=OPTION)
             self.assert_ran(result)
             self.assertEqual(result.stderr, EARLY_END)
-            # A site's default is not the user's wish.
+            # The site's default makes the step online, not the user.
             self.with_default_online()
             result = self.srun("-n4", WORK, "-m", "50")
             self.assert_ran(result)
@@ -156,7 +157,7 @@ class Faults(harness.Case):
         self.assertEqual(len(self.report("r.json")["ranks"]), 4)
 
     def test_signals_of_a_process_group_pass_the_mapper_by(self):
-        """A script that ends what it has started with kill 0, a tool that stops all that belongs to it."""
+        """A script ends its children with kill 0, or a tool stops every process of the step."""
         for name in "ABRT", "XCPU", "RTMIN":
             script = f"trap '' {name}; until pgrep -U $(id -u) ondeloc-mapper; do sleep 0.1; done; kill -{name} 0"
             result = self.srun("-n1", "bash", "-c", script, ondeloc="online,report=%s.json")
@@ -184,7 +185,7 @@ class Faults(harness.Case):
         self.assertNotEqual(ends[0][0], 0)
 
     def test_slurmstepd_killed(self):
-        """Its tasks are nobody's then, with or without ondeloc; the mapper must not outlive them."""
+        """With or without ondeloc the tasks have no parent then; the mapper must not outlive them."""
         ends = []
         for running in self.start_with_and_without():
             os.kill(stepd_of(harness.pids_of("partners")[0]), signal.SIGKILL)
@@ -192,7 +193,7 @@ class Faults(harness.Case):
             _, err = running.communicate(timeout=harness.LONG)
             ends.append((running.returncode, self.said(err)))
             for pid in harness.pids_of("partners"):
-                with contextlib.suppress(ProcessLookupError):  # Slurm may be about it, too
+                with contextlib.suppress(ProcessLookupError):  # Slurm may be killing the process too
                     os.kill(pid, signal.SIGKILL)
         self.assertEqual(ends[1], ends[0])
 

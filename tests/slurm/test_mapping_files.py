@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `ondeloc map` writes is what mpirun and srun take: every rank runs where the mapping says.
+"""mpirun and srun take the files that `ondeloc map` writes: every rank runs where the mapping says.
 
 Two ranks on two CPUs, and random:SEED with a seed that exchanges them, so that "as without the file" is wrong.
 """
@@ -55,7 +55,7 @@ class MappingFiles(harness.Case):
         self.assert_where_wanted(self.srun("-n2", f"--cpu-bind={bind}", "sh", "-c", SHOW))
 
     def test_mask_of_two_cpus(self):
-        """One rank with both CPUs is a mask, and a rankfile with a list of cores."""
+        """A rank with both CPUs becomes a mask, and in a rankfile a list of cores."""
         self.write("one.mat", "0\n")
         for form, give in (("cpu-bind", lambda text: ("--cpu-bind=" + text.strip(), None)),
                            ("rankfile", lambda text: (None, "static:" + os.path.basename(self.write("r.txt", text))))):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes: what goes off the node is counted apart, and world ranks are not local ranks; also where each node is a component
-of a heterogeneous step. A Slurm of its own, with two slurmd on this machine."""
+"""Steps on two nodes, also with each node as a component of a heterogeneous step: messages that leave the node are counted
+apart, and world ranks differ from local ranks. The test starts a Slurm of its own with two slurmd on this machine."""
+import json
 import pathlib
 import re
 import subprocess
@@ -12,9 +13,9 @@ import profiling
 
 PRIVATE_SLURM = pathlib.Path(__file__).resolve().parents[2] / "etc" / "private-slurm"
 DIR = pathlib.Path(harness.ROOT, "nodes")
-# Two "nodes" that share one /dev/shm: Open MPI's shared memory files would be taken for each other. And both are
-# 127.0.0.1: ranks that connect to each other at the same moment crash Open MPI 4.1's btl/tcp (seen without ondeloc in 3
-# of 25 runs), so they connect in MPI_Init, one after the other (0 of 25; 1 of 40 in heterogeneous steps, which is tried again).
+# The two "nodes" share one /dev/shm, so Open MPI's shared memory files would be mixed up. Both have the address
+# 127.0.0.1, and ranks that connect to each other at the same moment crash Open MPI 4.1's btl/tcp (seen without ondeloc in 3
+# of 25 runs). So they connect in MPI_Init, one after the other (0 of 25; 1 of 40 in heterogeneous steps, which run again then).
 OVER_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo",
             "OMPI_MCA_mpi_preconnect_mpi": "1"}
 WHERE = "echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status)"
@@ -34,7 +35,9 @@ class TwoNodes(profiling.Profiling):
     def srun_on_two(self, program, *arguments, distribution, ondeloc, name="run", env=None):
         before = self.files()
         for _ in range(5):
-            result = self.srun("-N2", f"-n{self.ranks}", "-m", distribution, *self.command(program),
+            # The hosts of an arbitrary distribution are those of SLURM_HOSTFILE: Slurm 24.11 refuses -N beside it.
+            nodes = [] if distribution == "arbitrary" else ["-N2"]
+            result = self.srun(*nodes, f"-n{self.ranks}", "-m", distribution, *self.command(program),
                                *arguments, ondeloc=ondeloc,
                                env={"SLURM_CONF": f"{DIR}/slurm.conf",
                                     "COUNT_OUT": f"{self.dir}/{name}", **OVER_TCP, **(env or {})})
@@ -47,13 +50,13 @@ class TwoNodes(profiling.Profiling):
         return set(pathlib.Path(self.dir).iterdir())
 
     def remove_all_but(self, files):
-        """What a crashed step has counted, recorded and reported: the next try has another job id."""
+        """Removes the files of a crashed step: the next try has another job id."""
         harness.wait_until_none_left()
         for path in self.files() - files:
             path.unlink(missing_ok=True)
 
     def split(self, cells, here):
-        """What the ranks `here` sent: to each other, and each off the node."""
+        """Returns what the ranks `here` sent to each other, and what each sent off the node."""
         near = {pair: cell for pair, cell in cells.items() if set(pair) <= here}
         off = {}
         for (src, dst), (length, messages) in cells.items():
@@ -63,7 +66,7 @@ class TwoNodes(profiling.Profiling):
         return near, off
 
     def assert_counts(self, reports, expected_ranks):
-        """Of each node, as the ranks say it."""
+        """Checks the report of each node against what the ranks print."""
         said = self.said()
         for node, report in reports.items():
             here = {rank["rank"] for rank in report["ranks"]}
@@ -100,7 +103,7 @@ class Nodes(TwoNodes):
                          {"node0": "node0", "node1": "node1"})
 
     def test_fall_back_learns_the_local_ranks_from_pmix(self):
-        """Without the segment there is no table of local ranks either."""
+        """With transport=pmix the ranks have no segment, and so no table of local ranks."""
         wrapped = self.write("wrapped", f"#!/bin/sh\nexec {harness.APPS}/close_fds "
                                         f"{harness.APPS}/send_modes\n")
         self.command = lambda program: [wrapped]
@@ -110,7 +113,7 @@ class Nodes(TwoNodes):
 
 class Profiles(TwoNodes):
     def test_two_recordings_are_merged(self):
-        """Every message of the step is there once, also those between the nodes."""
+        """Every message of the step is recorded once, messages between the nodes included."""
         self.srun_on_two("persistent", distribution="cyclic", ondeloc="profile:app.%j.prof")
         names = sorted(path.name for path in pathlib.Path(self.dir).glob("app.*"))
         self.assertEqual([name.rsplit(".", 1)[1] for name in names], ["node0", "node1"])
@@ -145,6 +148,31 @@ class Profiles(TwoNodes):
         bound = dict(re.findall(r"^(\d) Cpus_allowed_list: (\S+)$", result.stdout, re.MULTILINE))
         self.assertEqual(bound, dict(re.findall(r"rank (\d)=\w+ slot=(\d)", ranks)))
 
+    def test_ranks_are_placed_over_nodes_and_the_step_runs_so(self):
+        """The reports of the placed step count exactly the bytes between nodes that were predicted."""
+        self.srun_on_two("persistent", distribution="block", ondeloc="profile:app")
+        told = self.run_user(f"{harness.STAGE}/bin/ondeloc", "place", "app.node0", "app.node1", "-H", "node[0-1]",
+                             "-t", "numa:2 core:1 pu:1", "-f", "json", "-o", "best")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        rows = {row["name"]: row for row in json.loads(told.stdout)["layouts"]}
+        self.assertLessEqual(rows["placed"]["cost"], min(rows["block"]["cost"], rows["cyclic"]["cost"]))
+        hosts = pathlib.Path(self.dir, "best.hosts").read_text(encoding="ascii").split()
+        self.assertEqual(sorted(hosts), ["node0", "node0", "node1", "node1"])
+        self.srun_on_two("persistent", distribution="arbitrary", env={"SLURM_HOSTFILE": f"{self.dir}/best.hosts"},
+                         ondeloc="online,decide=never,report=placed-%N.json")
+        reports = [self.report(f"placed-{node}.json") for node in ("node0", "node1")]
+        for report in reports:
+            self.assertEqual([rank["rank"] for rank in report["ranks"]],
+                             [rank for rank, host in enumerate(hosts) if host == report["node"]])
+        self.assertEqual(sum(row["bytes"] for report in reports for row in report["off_node"]), rows["placed"]["off_node_bytes"])
+        self.assertLessEqual(rows["placed"]["off_node_bytes"], min(rows[name]["off_node_bytes"] for name in ("block", "cyclic")))
+        result = self.srun("-n4", "-m", "arbitrary", "sh", "-c", WHERE, ondeloc="static:best.ranks",
+                           env={"SLURM_CONF": f"{DIR}/slurm.conf", "SLURM_HOSTFILE": f"{self.dir}/best.hosts"})
+        self.assert_ran(result)
+        bound = dict(re.findall(r"^(\d) Cpus_allowed_list: (\S+)$", result.stdout, re.MULTILINE))
+        ranks = pathlib.Path(self.dir, "best.ranks").read_text(encoding="ascii")
+        self.assertEqual(bound, dict(re.findall(r"rank (\d)=\w+ slot=(\d)", ranks)))
+
 
 class Heterogeneous(TwoNodes):
     """srun ... : ...: two components, each a job with a slurmstepd of its own, and one world of four ranks."""
@@ -153,8 +181,8 @@ class Heterogeneous(TwoNodes):
     RANKS = {"node0": {0, 1}, "node1": {2, 3}}
 
     def run_parts(self, *command, ondeloc=None, env=None):
-        """In Debian 12's srun the threads of the components share one agent of mpi/pmix, without a lock: about one run in 30
-        hangs when its tasks have ended, without ondeloc too. That is not what is tested: once more then."""
+        """In Debian 12's srun the threads of the components share one agent of mpi/pmix without a lock: about one run in 30
+        hangs after its tasks have ended, without ondeloc too. Such a run is repeated."""
         before = self.files()
         for _ in range(5):
             part = ["-N1", "-n2", *command]
@@ -171,7 +199,7 @@ class Heterogeneous(TwoNodes):
 
     @staticmethod
     def hangs(running):
-        """Whether srun is still there some seconds after all that it had started."""
+        """Returns whether srun still runs some seconds after everything that it started has ended."""
         tasks_seen, alone_since = False, time.monotonic()
         while running.poll() is None:
             if any(not command.startswith("srun ") for _, command in harness.processes_of_user()):
@@ -200,7 +228,7 @@ class Heterogeneous(TwoNodes):
         self.assertEqual(self.recorded("whole.prof"), self.said())
 
     def test_a_component_alone(self):
-        """Its world is its own, and its name is that of the whole."""
+        """The step of one component has a world of its own and the job id of the whole."""
         env = {"SLURM_CONF": f"{DIR}/slurm.conf", "COUNT_OUT": f"{self.dir}/run"}
         self.ranks = 2
         for group, node in enumerate(self.RANKS):
@@ -212,7 +240,7 @@ class Heterogeneous(TwoNodes):
             self.assertEqual(counting.of_report(report), self.said())
 
     def test_a_rankfile_of_all_components(self):
-        # The other way round than Slurm binds them.
+        # Binds the ranks the other way round than Slurm does.
         self.write("good", "rank 0=node0 slot=1\nrank 1=+n0 slot=0\nrank 2=node1 slot=1\nrank 3=+n1 slot=0\n")
         cpus = {}
         for name, ondeloc in ("without", None), ("with", "static:good"):
@@ -230,7 +258,7 @@ class Heterogeneous(TwoNodes):
                 self.assertEqual(len(re.findall("^ONDELOC_STEP=", result.stdout, re.MULTILINE)), lines)
 
     def test_components_in_an_ordinary_job(self):
-        """Of one step then: the job is not heterogeneous, but the step is."""
+        """srun makes one heterogeneous step of a job that is not heterogeneous."""
         salloc = self.run_user("salloc", "--no-shell", "--overcommit", "-N2", "-n4",
                                env={"SLURM_CONF": f"{DIR}/slurm.conf"})
         job = re.search(r"Granted job allocation (\d+)", salloc.stderr)[1]
@@ -249,7 +277,7 @@ class Heterogeneous(TwoNodes):
             self.run_user("scancel", job, env={"SLURM_CONF": f"{DIR}/slurm.conf"})
 
     def test_a_bad_rankfile_ends_all_components(self):
-        """The tasks of the other component would wait for good: nobody but ondeloc ends them."""
+        """The tasks of the other component would wait forever: ondeloc has to end them."""
         self.write("bad", "rank 0=node0 slot=0\nrank 1=node0 slot=1\nrank 2=node1 slot=0\nrank 3=node1 slot=9\n")
         result = self.run_parts("sleep", "10000", ondeloc="static:bad")
         self.assertNotEqual(result.returncode, 0)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has nothing to do with ondeloc behaves with it as it does without."""
+"""Programs that do not need ondeloc behave with it as they do without it."""
 import os
 import pathlib
 
 import comparing
 import harness
 
-# One: of two that abort, the end that the first brings about may come before the second has said so.
+# One rank aborts: if two did, the step might end before the second one has printed its message.
 ABORT = "from mpi4py import MPI; MPI.COMM_WORLD.rank or MPI.COMM_WORLD.Abort(7); MPI.COMM_WORLD.Barrier()"
 MEET = """import pathlib, sys, time
 from mpi4py import MPI
@@ -33,19 +33,19 @@ class NotInTheWay(comparing.Comparing):
         self.assertEqual(self.assert_same("-n1", f"{harness.APPS}/dlerror_first").stdout, "no error\n")
 
     def test_libraries_with_an_mpi_of_their_own(self):
-        """As a sequential MUMPS brings one. Loaded without RTLD_GLOBAL they are behind nobody."""
+        """A sequential MUMPS brings such a library. Loaded without RTLD_GLOBAL it follows no other library in the search order."""
         for how in "linked", "dlopen":
             result = self.assert_same("-n2", f"{harness.APPS}/serial_{how}")
             self.assertEqual((result.returncode, result.stdout), (0, "1 2 3\n" * 2))
 
     def test_two_mpis_in_one_program(self):
-        """Each library reaches the one that it was linked with, whoever else has been loaded."""
+        """Each library calls the MPI that it was linked with, whatever else has been loaded."""
         for order in "first", "last":
             result = self.assert_same("-n2", f"{harness.APPS}/two_mpis", order)
             self.assertEqual((result.returncode, sorted(result.stdout.splitlines())), (0, ["1 2 3"] * 2 + ["of 2"] * 2))
 
     def test_exceptions_through_mpi(self):
-        """Thrown in an error handler, below a wrapper of ours."""
+        """An error handler throws an exception through one of ondeloc's wrappers."""
         result = self.assert_same("-n2", f"{harness.APPS}/throws")
         self.assertEqual((result.returncode, result.stdout), (0, "caught 1 1\n" * 2))
 
@@ -59,8 +59,8 @@ class NotInTheWay(comparing.Comparing):
         self.assertEqual(self.assert_same("-n6", "python3", "-c", comparing.SUM).stdout, "21\n" * 6)
 
     def seen_by_a_task(self, ondeloc=None, env=None, told=None):
-        """(environment, the rest) of a task: every variable byte by byte, but for values of comparing.VOLATILE.
-        What stands on its standard error is appended to `told`."""
+        """Returns (environment, the rest) of a task: every variable byte by byte, except values of comparing.VOLATILE.
+        The task's standard error is appended to `told`."""
         result = self.srun("-n1", "sh", "-c", SEE, ondeloc=ondeloc, env=env)
         self.assert_ran(result)
         if told is not None:
@@ -70,7 +70,7 @@ class NotInTheWay(comparing.Comparing):
         return sorted(comparing.VOLATILE.sub(rb"\1", variable) for variable in variables), result.stdout
 
     def test_off_changes_nothing_in_the_task(self):
-        """Compared with a Slurm that does not know ondeloc."""
+        """Compares with a Slurm without ondeloc."""
         users = {"LD_PRELOAD": "/usr/lib/x86_64-linux-gnu/libm.so.6", "HFI_NO_CPUAFFINITY": "0",
                  "OMPI_MCA_hwloc_base_binding_policy": "core"}
         for env in {}, users:
@@ -84,7 +84,7 @@ class NotInTheWay(comparing.Comparing):
             self.assertLessEqual({b"ONDELOC_STEP", b"LD_PRELOAD"}, changed, "nothing changes that could be seen")
 
     def test_online_does_change_the_environment(self):
-        """So that the test above can fail."""
+        """Shows that the test above can fail."""
         result = self.srun("-n1", "env", ondeloc="online")
         self.assertIn("ONDELOC_STEP=v1 fd=", result.stdout)
         self.assertIn(f"LD_PRELOAD={harness.RANK_LIB}\n", result.stdout)
@@ -99,13 +99,13 @@ class NotInTheWay(comparing.Comparing):
         self.assertIn("OMPI_MCA_hwloc_base_binding_policy=core", lines)
 
     def test_what_each_mode_sets(self):
-        """Open MPI and PSM2 are told here not to bind only where they would: a task that is bound to all CPUs looks unbound. Ranks
-        that are moved tell it themselves (test_own_binding.py)."""
+        """ondeloc sets the variables that keep Open MPI and PSM2 from binding only for a task that is bound to all CPUs, because
+        such a task looks unbound to them. Ranks that may be moved set them inside MPI_Init (test_own_binding.py)."""
         self.write("one.txt", "rank 0=localhost slot=0\n")
         self.write("all.txt", "rank 0=localhost slot=0-1\n")
         watching = {"ONDELOC_STEP", "LD_PRELOAD", "ASAN_OPTIONS"}
         binding = {"OMPI_MCA_hwloc_base_binding_policy", "HFI_NO_CPUAFFINITY", "ONDELOC_STEP"}
-        of_all = binding if len(os.sched_getaffinity(0)) == 2 else set()  # a larger machine has others than these two
+        of_all = binding if len(os.sched_getaffinity(0)) == 2 else set()  # a larger machine has more CPUs than these two
         for option, wanted in (("off", set()), ("profile:app.prof", watching), ("online,decide=never", watching),
                                ("online", watching), ("online,decide=always", watching),
                                ("static:one.txt", set()), ("static:one.txt,report=r.json", watching),
@@ -124,7 +124,7 @@ class NotInTheWay(comparing.Comparing):
         self.assertNotIn("ASAN_OPTIONS", self.srun("-n1", "env", ondeloc="off").stdout)
 
     def test_a_preload_too_long_to_keep_is_left_alone(self):
-        """Byte by byte what the user has set, and ondeloc is off, in one sentence."""
+        """A variable that is too long to extend stays as the user set it; ondeloc says so in one sentence and is off."""
         libm = "/usr/lib/x86_64-linux-gnu/libm.so.6"
         users = {"LD_PRELOAD": ":".join([libm] * 2000)}
         self.assertGreater(len(users["LD_PRELOAD"]), 64 * 1024)
@@ -159,7 +159,7 @@ class NotInTheWay(comparing.Comparing):
         self.assertEqual(text["out.txt"], "")
 
     def test_two_steps_at_once(self):
-        # Each waits in MPI for the other's file: only steps that overlap in time end well.
+        # Each step waits in MPI for the other's file, so both end well only if they overlap in time.
         self.write("meet.py", MEET)
         script = ("for n in 1 2; do srun --exact -n1 --ondeloc=online,report=r.%j.%s.json "
                   "python3 meet.py $n & done; wait")

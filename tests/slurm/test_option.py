@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bad option is one short sentence and a non-zero exit, before anything is launched."""
+"""A bad option is answered with one short sentence and a non-zero exit, before anything is launched."""
 import pathlib
 
 import harness
 
 BAD = {
     "bogus": "mode 'bogus' is not known",
-    "online,interval=0": "interval: '0' is no time",
-    "online,interval=1y": "interval: '1y' is no time",
+    "online,interval=0": "interval: '0' has no unit",
+    "online,interval=1y": "interval: '1y' is not a time",
     "online,speed=3": "key 'speed' is not known",
     "online,algorithm=magic": "algorithm 'magic' is not known",
     "static": "mode 'static' needs a file",
@@ -58,7 +58,7 @@ class Option(harness.Case):
                 self.assertEqual(len([line for line in result.stdout.splitlines() if line.startswith("ONDELOC_STEP=")]), lines)
 
     def test_option_precedes_the_variable(self):
-        """A good one, and a bad one that nobody needs."""
+        """ONDELOC has a good value, and a bad value that the option overrides."""
         for value in "online", "bogus":
             result = self.srun("-n1", "env", ondeloc="off", env={"ONDELOC": value})
             self.assert_ran(result)
@@ -79,13 +79,13 @@ class Option(harness.Case):
         self.assertFalse(pathlib.Path(self.dir, "launched").exists())
 
     def with_words(self, *words):
-        """The plugin's line in plugstack.conf gets more words for one test."""
+        """Appends words to the plugin's line in plugstack.conf for one test."""
         text = harness.PLUGSTACK.read_text(encoding="ascii")
         self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="ascii")
         harness.PLUGSTACK.write_text(" ".join([text.rstrip("\n"), *words]) + "\n", encoding="ascii")
 
     def test_default_of_the_site(self):
-        """A step whose user says nothing, and one whose user says off."""
+        """Runs a step whose user says nothing, and one whose user says off."""
         self.assertNotIn("ONDELOC_STEP=", self.srun("-n1", "env").stdout)
         self.with_words("default=online")
         self.assertIn("ONDELOC_STEP=", self.srun("-n1", "env").stdout)
@@ -94,7 +94,7 @@ class Option(harness.Case):
         self.assertNotIn("ONDELOC_STEP=", off.stdout)
 
     def test_default_of_the_site_is_no_noise(self):
-        """Nothing in slurmd's log for steps whose user has asked for nothing and where nothing is wrong."""
+        """slurmd's log has no line for steps without an error whose users did not ask for ondeloc."""
         log = pathlib.Path(harness.ROOT, "slurm", "slurmd-node0.log")
         before = len(log.read_text(errors="replace"))
         self.with_words("default=online")
@@ -116,6 +116,8 @@ class Option(harness.Case):
 
         self.assertEqual(intervals("a.json"), ({150, 200}, {"interval": "150ms", "max-interval": "200ms"}))
         self.with_words("min-interval=600ms")
+        told = self.srun("true", ondeloc="online,interval=150ms").stderr
+        self.assertIn("ondeloc: interval: 150ms is below this site's minimum; 600ms is used instead", told)
         self.assertEqual(intervals("b.json"), ({600}, {"interval": "600ms", "max-interval": "600ms"}))
 
     def test_good_option_launches(self):

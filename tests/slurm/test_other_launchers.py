@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI programs that another than mpi/pmix has started, mpirun inside a step, and steps without PMIx; and those that do not
-call MPI_Init."""
+"""MPI programs that another launcher than mpi/pmix started: mpirun inside a step, and steps without PMIx. Also MPI programs
+that do not call MPI_Init."""
 import pathlib
 
 import comparing
@@ -9,14 +9,14 @@ import harness
 MPIRUN = ["mpirun", "--mca", "plm", "rsh", "--mca", "ras", "^slurm", "--oversubscribe", "-n", "2"]
 NOBODY = "no process came through MPI_Init under ondeloc: nothing was counted or moved"
 FOREIGN = "started by another launcher inside the step: left alone"
-# mpirun closes all descriptors in its ranks; it has the segment itself, from the task that it was.
+# mpirun closes all descriptors in its ranks. It has the segment itself, because it replaced a task.
 WITH_SEGMENT = """fd=$(expr "$ONDELOC_STEP" : '.* fd=\\([0-9]*\\)')
 [ -z "$fd" ] || eval "exec $fd<>/proc/$PPID/fd/$fd" || exit 9
 exec python3 -c "$1"
 """
 # Task 0 becomes mpirun, with as many ranks as the step has tasks.
 ONE_MPIRUN = '[ "$SLURM_PROCID" != 0 ] || exec "$@"'
-# What a program of one rank finds, and its environment after MPI_Init, where Open MPI puts things of its own.
+# Prints rank and size of a program of one rank, and its environment after MPI_Init, to which Open MPI adds variables.
 ALONE = """import os
 from mpi4py import MPI
 name, world = os.environ["SEEN"] + "." + os.environ["SLURM_PROCID"], MPI.COMM_WORLD
@@ -30,7 +30,7 @@ OURS = {b"ONDELOC_STEP", b"LD_PRELOAD", b"ASAN_OPTIONS", b"SEEN"}
 
 class Mpirun(comparing.Comparing):
     def test_mpirun_inside_a_step(self):
-        """The ranks are children of mpirun, which closes the segment on them; the step has one task, their world two ranks.
+        """The ranks are children of mpirun, which closes the segment's descriptor; the step has one task, their world two ranks.
         They are left alone, and the report says that there was nothing to do."""
         for transport in "auto", "pmix":
             with self.subTest(transport):
@@ -40,7 +40,7 @@ class Mpirun(comparing.Comparing):
                 self.assert_nothing_counted(self.report(f"{transport}.json"), 1)
 
     def test_ranks_of_mpirun_that_look_like_those_of_the_step(self):
-        """They have the segment, and their world has the size of the step: only PMIX_NAMESPACE tells them apart."""
+        """mpirun's ranks have the segment, and their world has the size of the step: only PMIX_NAMESPACE tells them apart."""
         script = self.write("with_segment.sh", f"#!/bin/bash\n{WITH_SEGMENT}")
         result = self.assert_same("-n2", "sh", "-c", ONE_MPIRUN, "sh", *MPIRUN, script, comparing.SUM,
                                   ondeloc="online,report=r.json")
@@ -60,13 +60,13 @@ class Sessions(comparing.Comparing):
     def test_a_program_of_sessions_alone_is_noted(self):
         self.assert_same("-n2", f"{harness.APPS}/sessions", ondeloc="online,report=r.json")
         notes = self.report("r.json")["notes"]
-        self.assertIn("ranks all: MPI Sessions are used: their traffic is not counted", notes)
+        self.assertIn("all ranks: MPI Sessions are used: their traffic is not counted", notes)
         self.assertIn(NOBODY, notes)
 
 
 class WithoutPmix(comparing.Comparing):
     def test_launches_that_fail(self):
-        """Debian's Open MPI has PMIx only: it says so, and ends."""
+        """Debian's Open MPI supports PMIx only: the program says so and ends."""
         for mpi in "none", "pmi2":
             for ranks in 1, 2:
                 with self.subTest(mpi, ranks=ranks):
@@ -78,7 +78,7 @@ class WithoutPmix(comparing.Comparing):
         return {comparing.VOLATILE.sub(rb"\1", variable) for variable in variables}
 
     def run_alone(self, mpi, ranks, ondeloc=None):
-        """Every task is a program of its own: without this variable Open MPI does not take it for a task of Slurm's."""
+        """Every task is a program of one rank: without this variable Open MPI does not recognise it as a task of Slurm."""
         name = f"{mpi}-{ranks}-{'without' if ondeloc is None else 'with'}"
         result = self.srun(f"--mpi={mpi}", f"-n{ranks}", "env", "--unset=SLURM_NODELIST", "python3", "-c", ALONE,
                            ondeloc=ondeloc, env={"SEEN": f"{self.dir}/{name}"})

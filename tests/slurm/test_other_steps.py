@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extern and interactive steps are left alone, and so is what a user runs in them. A Slurm of its own: PrologFlags=Contain gives
-every job an extern step, LaunchParameters=use_interactive_step runs salloc's shell in a step."""
+"""Extern and interactive steps, and the programs that a user runs in them, are left alone. The test starts a Slurm of its own:
+PrologFlags=Contain gives every job an extern step, LaunchParameters=use_interactive_step runs salloc's shell in a step."""
 import os
 import pathlib
 import subprocess
@@ -9,12 +9,12 @@ import harness
 
 PRIVATE_SLURM = pathlib.Path(__file__).resolve().parents[2] / "etc" / "private-slurm"
 DIR = pathlib.Path(harness.ROOT, "other-steps")
-# What the shell of the interactive step is: it says what it has got, and starts a normal step.
+# Takes the place of the interactive step's shell: prints its environment and starts a normal step.
 SHELL = "env > interactive.env; srun -n1 --overlap env > normal.env"
 
 
 def of_ondeloc(pid):
-    """What a process has of ondeloc: variables, libraries and the segment."""
+    """Returns the traces of ondeloc in a process: variables, libraries and the segment."""
     process = pathlib.Path("/proc", str(pid))
     found = [word for word in (process / "environ").read_bytes().decode().split("\0")
              if word.startswith(("ONDELOC_STEP=", "LD_PRELOAD="))]
@@ -32,7 +32,7 @@ def variable(pid, name):
 
 
 def stepds(title):
-    """The slurmstepds of that title; later releases of Slurm leave no environment to know them by."""
+    """The slurmstepds with that title. Later releases of Slurm clear the environment by which they could be recognised."""
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -65,14 +65,14 @@ class OtherSteps(harness.Case):
         self.assertTrue(harness.wait_for(lambda: harness.pids_of("cat") and harness.pids_of("ondeloc-mapper"), 60))
         task = harness.pids_of("cat")[0]
         title = f"slurmstepd: [{variable(task, 'SLURM_JOB_ID')}.extern]"
-        # Up to Slurm 24.11 at least with a process of its own, which is called as its slurmstepd until it is executed; in 26.05
+        # Up to Slurm 24.11 at least, the extern step has a process of its own, which has slurmstepd's title until it execs; in 26.05
         # there is none.
         self.assertTrue(harness.wait_for(lambda: len(stepds(title)) == 1, 60))
         harness.wait_for(lambda: len(stepds(title)) == 1 and children_of(stepds(title)[0]), 5)
         extern = stepds(title)[0]
         for pid in extern, *children_of(extern):
             self.assertEqual(of_ondeloc(pid), [])
-        # So that this can fail: the normal step beside it has all that is looked for.
+        # Shows that this can fail: the normal step has every trace that the test looks for.
         harness.wait_for(lambda: any("libondeloc_rank" in word for word in of_ondeloc(task)), 60)  # the loader is done
         seen = " ".join(of_ondeloc(task))
         for part in "ONDELOC_STEP=", "LD_PRELOAD=", "libondeloc_rank", "memfd:ondeloc":
@@ -86,7 +86,7 @@ class OtherSteps(harness.Case):
         result = self.run_user("script", "-qec", "salloc --quiet -n1 --ondeloc=online", "/dev/null", env=self.ENV)
         self.assert_ran(result)
         text = {name: pathlib.Path(self.dir, f"{name}.env").read_text() for name in ("interactive", "normal")}
-        # As Slurm 26.05 writes the same number.
+        # Slurm 26.05 writes the same number as -6.
         self.assertRegex(text["interactive"], "SLURM_STEP_ID=(4294967290|-6)\n", "this was no interactive step")
         self.assertNotIn("ONDELOC_STEP=", text["interactive"])
         self.assertNotIn("LD_PRELOAD=", text["interactive"])

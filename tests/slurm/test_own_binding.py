@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open MPI and PSM2 do not bind the ranks that ondeloc moves or has bound, and bind those of another launcher as ever."""
+"""Open MPI and PSM2 do not bind ranks that ondeloc moves or has bound, and bind ranks of another launcher as without ondeloc."""
 import os
 import pathlib
 
@@ -7,10 +7,10 @@ import comparing
 import harness
 
 HERE = "from mpi4py import MPI; import os; print(MPI.COMM_WORLD.rank, *sorted(os.sched_getaffinity(0)))"
-# Two slots, not oversubscribed: mpirun binds each rank to a core.
+# With two slots for two ranks mpirun binds each rank to a core.
 MPIRUN = ["mpirun", "--mca", "plm", "rsh", "--mca", "ras", "^slurm", "-H", "localhost:2", "-n", "2", "python3", "-c", HERE]
 VARIABLES = ("OMPI_MCA_hwloc_base_binding_policy", "HFI_NO_CPUAFFINITY")
-# The setting that Open MPI 4 goes by, and what is left of it in the environment.
+# Prints the binding policy that Open MPI 4 obeys, and the variables that are left in the environment.
 POLICY = """import ctypes, os
 from mpi4py import MPI
 mpi, integer, value = ctypes.CDLL("libmpi.so.40"), ctypes.c_int(), ctypes.create_string_buffer(4096)
@@ -42,7 +42,7 @@ class Mpirun(comparing.Comparing):
 
 
 class Ranks(harness.Case):
-    """A site or user has a policy in a file, by which Open MPI 4 binds ranks of srun too."""
+    """A policy in a file of the site or user makes Open MPI 4 bind ranks of srun too."""
 
     def setUp(self):
         super().setUp()
@@ -68,7 +68,7 @@ class Ranks(harness.Case):
         self.assertEqual(users, without.replace("[]", f"['{VARIABLES[0]}']"))
 
     def test_every_variable(self):
-        """As a library behind ours sees them in MPI_Init."""
+        """Returns the variables as a library that is loaded after ondeloc's sees them in MPI_Init."""
         tool = {"LD_PRELOAD": f"{harness.RANK_LIB}:{harness.APPS}/libpmpi_tool.so", "PMPI_TOOL_SHOW": ",".join(VARIABLES)}
         for users, wanted in (None, "1"), ("0", "0"):
             env = self.home | tool | ({"HFI_NO_CPUAFFINITY": users} if users else {})

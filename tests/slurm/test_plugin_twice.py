@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plugstack.conf names the plugin twice, as where a site writes the line and includes the installed file too."""
+"""plugstack.conf names the plugin twice: a site wrote the line and also includes the installed file."""
 import os
 import pathlib
 
@@ -28,7 +28,7 @@ class PluginTwice(harness.Case):
         running = self.start_srun("-n2", "python3", program, ondeloc="online,verbose,report=r.json")
         self.addCleanup(running.kill)
         self.assertTrue(harness.wait_for(lambda: harness.pids_of("ondeloc-mapper"), 30))
-        # Both are made in task_init of one task: the second would come at once.
+        # One task's task_init would start both mappers, so the second would appear at once.
         self.assertFalse(harness.wait_for(lambda: len(harness.pids_of("ondeloc-mapper")) > 1, 0.5))
         _, told = running.communicate(timeout=harness.LONG)
         self.assertEqual(running.returncode, 0, told)
@@ -40,10 +40,10 @@ class PluginTwice(harness.Case):
         self.assertTrue(report["matrix"])
 
     def test_the_end_of_the_first_task_is_not_the_end(self):
-        """Half of the tasks were enough when each end counted twice."""
+        """When each task's end counted twice, half of the tasks were enough to end the step for the mapper."""
         ends = [pathlib.Path(self.dir, f"end.{task}") for task in (0, 1)]
         for end in ends:
-            os.mkfifo(end)  # a task ends when somebody has opened its pipe
+            os.mkfifo(end)  # a task ends when the test has opened its pipe
         running = self.start_srun("-n2", "sh", "-c", "exec cat end.$SLURM_PROCID", ondeloc="online,report=r.json")
         self.addCleanup(running.kill)
         self.assertTrue(harness.wait_for(lambda: len(harness.pids_of("cat")) == 2 and harness.pids_of("ondeloc-mapper"), 60))

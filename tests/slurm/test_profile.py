@@ -20,13 +20,20 @@ class Exact(profiling.Profiling):
                 self.assert_whole(self.info(name))
                 self.assertEqual(self.recorded(name), self.said(name))
 
+    def test_one_sided(self):
+        """Fetched data is recorded from its source to the rank that fetched it; the rest are Open MPI's own messages."""
+        self.record("one_sided", env={"COUNT_DRY": "1"}, name="dry.prof")
+        self.record("one_sided")
+        self.assert_whole(self.info())
+        self.assertEqual(counting.minus(self.recorded(), self.recorded("dry.prof")), self.said("app.prof"))
+
     def test_threads(self):
         self.record("threads")
         info = self.info()
         self.assertEqual(info["messages"] + info["dropped_messages"], info["counted_messages"])
 
     def test_memory_volumes(self):
-        """Counted for every rank, or not at all and the profile says why; a file always does."""
+        """Memory volumes are there for every rank, or for none and the profile says why. A file always provides them."""
         self.record("partners", "-m", "200")
         info = self.info()
         self.assertTrue(info["notes"][0].startswith("memory volumes: "))
@@ -58,10 +65,10 @@ class Exact(profiling.Profiling):
 
 
 class EndToEnd(profiling.Profiling):
-    """Record, classify, draw, map, run bound by the file."""
+    """Records a program, classifies, draws and maps it, and runs it bound by the file."""
 
     def map(self):
-        """{rank: CPUs} of the rankfile ranks.txt that it makes."""
+        """Writes the rankfile ranks.txt and returns its {rank: CPUs}."""
         share = ["--cpuset", "0-1", "--oversubscribe"]  # the CPUs of this Slurm
         for form, name in (("rankfile", "ranks.txt"), ("json", "ranks.json")):
             self.ondeloc("map", "app.prof", *share, "-f", form, "-o", name)
@@ -79,7 +86,7 @@ class EndToEnd(profiling.Profiling):
             self.assertGreater(pathlib.Path(self.dir, name).stat().st_size, 1000)
 
     def bindings(self, program):
-        """{rank: CPUs} of the step's processes that run this program."""
+        """Returns {rank: CPUs} of the step's processes that run this program."""
         bound = {}
         for pid in harness.pids_of(program):
             with contextlib.suppress(OSError, KeyError):  # it ends
@@ -90,7 +97,7 @@ class EndToEnd(profiling.Profiling):
 
     def assert_bound(self, wanted, program, *arguments):
         with self.start_srun(f"-n{self.ranks}", *arguments, ondeloc="static:ranks.txt") as run:
-            # The mask of a process is the last thing that is set before it becomes the program.
+            # Slurm sets the mask of a process last, just before it execs the program.
             same = harness.wait_for(lambda: self.bindings(program) == wanted, 60)
             found = self.bindings(program)
             out, err = run.communicate(timeout=harness.LONG)
@@ -105,8 +112,26 @@ class EndToEnd(profiling.Profiling):
         self.look()
         self.assert_bound(self.map(), "partners", f"{harness.APPS}/partners", "-s", "2")
 
+    def test_cpus_per_task(self):
+        """A map of the profile gives the rank as many CPUs as it had; a file that gives fewer is obeyed, and the user is told."""
+        step = ["srun", "--quiet", "-n1", "-c2"]
+        where = ["grep", "Cpus_allowed_list", "/proc/self/status"]
+        self.assert_ran(self.run_user(*step, "--ondeloc=profile:app.prof", f"{harness.APPS}/send_modes"))
+        info = self.info()
+        self.assertEqual((info["cpus_per_rank"], info["step_cpus"]), (2, "0-1"))
+        self.ondeloc("map", "app.prof", "--cpuset", "0-1", "-f", "rankfile", "-o", "two.txt")
+        both = self.run_user(*step, "--ondeloc=static:two.txt", *where)
+        self.assert_ran(both)
+        self.assertEqual((both.stdout.split()[-1], both.stderr), ("0-1", ""))
+        self.ondeloc("map", "app.prof", "--cpuset", "0-1", "-c", "1", "-f", "rankfile", "-o", "one.txt")
+        one = self.run_user(*step, "--ondeloc=static:one.txt", *where)
+        self.assert_ran(one)
+        self.assertIn(one.stdout.split()[-1], ("0", "1"))
+        self.assertEqual(one.stderr, "ondeloc: rankfile 'one.txt': rank 0 gets 1 CPU, but the step has 2 for each rank; "
+                                     "name more CPUs in the file or use a smaller srun -c\n")
+
     def test_lammps(self):
-        """Open MPI's own monitoring counts in the same run."""
+        """Compares with Open MPI's own monitoring in the same run."""
         lammps = ["lmp", "-in", LJ, "-log", "none", "-var", "steps"]
         prefix = f"{self.dir}/monitoring"
         self.assert_ran(self.srun(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorder killed, stopped, without a file or with a full disk, and damaged files: one sentence, all complete blocks
-usable, the job unharmed."""
+"""The recorder is killed, stopped, has no file or a full disk, or the file is damaged: ondeloc prints one sentence, all
+complete blocks are usable, and the job is not harmed."""
 import contextlib
 import os
 import pathlib
@@ -22,13 +22,25 @@ def is_stopped(pid):
 class Recorder(profiling.Profiling):
     @contextlib.contextmanager
     def recording(self, *arguments, keys="", name="app.prof", words=()):
-        """The partner-changing program runs and its recorder has begun; checks that the job ends well. `words`: for srun."""
+        """Runs the partner-changing program, waits until its recorder has begun, and checks that the job ends well. `words`: for srun."""
         with self.start_srun(f"-n{self.ranks}", *words, f"{harness.APPS}/partners", *arguments,
                              ondeloc=f"profile:{name}{keys}") as run:
-            self.assertTrue(harness.wait_for(lambda: harness.pids_of("ondeloc-mapper"), 60))
-            yield harness.pids_of("ondeloc-mapper")
+            self.assertTrue(harness.wait_for(self.recorders, 60))
+            yield self.recorders()
             self.out, self.err = run.communicate(timeout=harness.LONG)
         self.assertEqual(run.returncode, 0, self.out + self.err)
+
+    @staticmethod
+    def recorders():
+        """The recorders that run; not a process that only checks the target at the start of a step. When that process ends, the
+        kernel empties its command line before it removes its pid."""
+        found = []
+        for pid in harness.pids_of("ondeloc-mapper"):
+            with contextlib.suppress(OSError):
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+                if words and b"--check" not in words:
+                    found.append(pid)
+        return found
 
     def size(self, name="app.prof"):
         path = pathlib.Path(self.dir, name)
@@ -52,13 +64,13 @@ class Recorder(profiling.Profiling):
         return "".join(path.read_text() for path in pathlib.Path(self.dir).glob("out.*"))
 
     def sent_so_far(self, of_a_half):
-        """Messages, by the rank that says most."""
+        """The number of messages that the busiest rank has printed."""
         return max(((int(half) - 1) * of_a_half + int(length) // 8 for half, length in SO_FAR.findall(self.output())), default=0)
 
     def test_stopped_for_a_while(self):
-        """The ranks do not wait: they drop, and the profile counts what is missing. It is stopped until more than its cells hold
-        has been sent; as much is left to send then, not faster than the pauses let it. (Earlier, before the task that has started
-        it goes on, the kernel may continue it: its process group becomes an orphaned one.)"""
+        """The ranks do not wait: they drop messages, and the profile counts them. The recorder is stopped until more messages have
+        been sent than its cells hold; as many are left to send then, no faster than the pauses allow. (Earlier, before the task
+        that started the recorder goes on, the kernel may continue it: its process group becomes an orphaned one.)"""
         count = 6 * EVENTS_PER_CELL
         with self.recording("-m", str(count), "-b", "8", "-p", "1000", "-i", "0.1", keys=",cells=2",
                             words=["--output=out.%t"]) as pids:
@@ -80,31 +92,50 @@ class Recorder(profiling.Profiling):
         said = self.of_partners(self.out)
         self.assertEqual(sum(messages for _, messages in said.values()), info["counted_messages"])
         self.assertIn("dropped because the recorder was behind", " ".join(info["notes"]))
-        # Who is behind may be late at the end, too.
+        # A recorder that is behind may also be late at the end.
         self.assertRegex(self.out, "ondeloc: .*(dropped because the recorder was behind|not done 10 s after)")
 
-    def test_no_file(self):
-        result = self.srun(f"-n{self.ranks}", f"{harness.APPS}/send_modes",
-                           ondeloc="profile:/nonexistent/app.prof")
-        self.assert_ran(result)
-        self.assertIn("nothing is recorded", result.stderr)
+    def test_a_target_that_cannot_be_written_ends_the_step(self):
+        """At its start: ten hours without a recording would be worse. With on-error=warn it runs on."""
+        pathlib.Path(self.dir, "notes").write_text("precious", encoding="ascii")
+        os.mkfifo(pathlib.Path(self.dir, "pipe"))
+        for name in ("notes", "pipe"):
+            os.chown(pathlib.Path(self.dir, name), harness.USER.pw_uid, harness.USER.pw_gid)
+        marker = pathlib.Path(self.dir, "ran")
+        for target, problem in (("/nonexistent/app.prof", "cannot be written: No such file or directory"),
+                                ("/app.prof", "cannot be written: Permission denied"),
+                                ("notes", "exists and is not a profile; name another file, or remove this one"),
+                                ("pipe", "is a pipe; name a file instead"),
+                                ("/dev/null", "is a device; name a file instead")):
+            with self.subTest(target):
+                sentence = f"ondeloc: profile '{target}' {problem}"
+                ended = self.srun(f"-n{self.ranks}", "sh", "-c", f"sleep 60 && touch {marker}", ondeloc=f"profile:{target}")
+                self.assertNotEqual(ended.returncode, 0)
+                told = [line for line in ended.stderr.splitlines() if "ondeloc" in line]
+                self.assertEqual(told, [sentence])
+                self.assertFalse(marker.exists())
+                warned = self.srun(f"-n{self.ranks}", "true", ondeloc=f"profile:{target},on-error=warn")
+                self.assert_ran(warned)
+                self.assertIn(f"{sentence}; nothing is recorded", warned.stderr)
+        self.assertEqual(pathlib.Path(self.dir, "notes").read_text(encoding="ascii"), "precious")
 
     def test_two_steps_on_one_file(self):
-        """Each has its profile whole, under two names."""
+        """Two steps record into one name: each profile is complete, under two names."""
         step = f"srun --quiet --overlap --overcommit -n{self.ranks} --ondeloc=profile:app.prof {harness.APPS}/partners -s 2"
         result = self.run_user("salloc", "--quiet", "--overcommit", f"-n{self.ranks}", "sh", "-c", f"{step} & {step}; wait")
         self.assert_ran(result)
         names = sorted(path.name for path in pathlib.Path(self.dir).glob("app.prof*"))
         self.assertEqual(len(names), 2, names)
         self.assertRegex(names[1], r"^app\.prof\.\d+\.[01]\.\d+$")
-        self.assertEqual(result.stderr, "ondeloc: another step writes profile 'app.prof': this one is recorded with "
+        self.assertEqual(result.stderr, "ondeloc: profile 'app.prof' is locked by another step, or by a process of any user "
+                         "who can read the file; this step is recorded with "
                          f"'{names[1].removeprefix('app.prof')}' behind that name\n")
         for name in names:
             self.assert_whole(self.info(name))
 
     def test_file_size_limit(self):
-        """Slurm gives the limits of who calls srun to the tasks alone; the recorder can have one from elsewhere: what it has
-        written by then, whatever follows is too much."""
+        """Slurm gives the limits of srun's caller to the tasks only, so the test sets the recorder's limit itself: the size that
+        the recorder has written by then."""
         with self.recording("-s", "3", "-p", "1000") as pids:
             self.assertTrue(harness.wait_for(lambda: self.size() > 1000, 20))
             for pid in pids:
@@ -117,7 +148,7 @@ class Recorder(profiling.Profiling):
         self.assertEqual(self.size(), reached)
 
     def test_full_disk(self):
-        """It fills up when something is recorded. (Up to a page more goes into the page that the profile has begun.)"""
+        """The disk is full as soon as something is recorded. (Up to a page fits into the page that the profile has begun.)"""
         disk = pathlib.Path(self.dir, "disk")
         disk.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=48k,uid={harness.USER.pw_uid}", "none", disk],
@@ -142,7 +173,7 @@ BLOCK_HEADER = 64
 
 
 def events_blocks(profile):
-    """Where the blocks with events begin: magic and type 1, see ondeloc-profile(5)."""
+    """Offsets of the blocks with events: magic and type 1, see ondeloc-profile(5)."""
     return [match.start() for match in re.finditer(b"ODBK\x01\0\0\0", profile)]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that change their partners half-way are brought together again while they run.
 
-Four ranks on two NUMA nodes of one CPU each. What crosses the nodes is computed from the program's own counters and from
-where its threads may run, which it reads in /proc; the report of ondeloc is compared with both.
+Four ranks run on two NUMA nodes of one CPU each. The traffic between the nodes is computed from the program's own counters and
+from the CPUs of its threads, which it reads in /proc. The report of ondeloc is compared with both.
 """
 import json
 import re
@@ -16,30 +16,30 @@ FIRST = re.compile(r"partners: rank (\d+) half (\d) first on CPUs (\S+) last on 
 
 
 class Point:
-    """What one rank printed at one time: bytes sent so far in this half, and where each of its threads may run."""
+    """One line of a rank: bytes sent so far in this half, and the CPUs of each of its threads."""
 
     def __init__(self, time, sent):
         self.time, self.sent, self.cpus = time, sent, {}
 
     def place(self):
-        """The CPU that every thread is bound to; None where they differ."""
+        """The CPU that all threads are bound to; None if they differ."""
         places = set(self.cpus.values())
         return places.pop() if len(places) == 1 else None
 
 
 class Rank:
-    """What one rank printed of one half, in order."""
+    """The lines that one rank printed in one half, in order."""
 
     def __init__(self):
         self.peer = None
         self.points = []
 
     def place_at(self, time):
-        """As it said last."""
+        """The bytes in the last line."""
         return [point for point in self.points if point.time <= time][-1].place()
 
     def changes(self):
-        """(time of the last look before, time of the first look after) of every change of place."""
+        """Returns (time of the last line before, time of the first line after) every change of CPU."""
         return [(a.time, b.time) for a, b in zip(self.points, self.points[1:]) if a.place() != b.place()]
 
 
@@ -64,17 +64,17 @@ def at_ends(output, half):
 
 
 def before_and_after(ranks):
-    """Two windows of time: until somebody was seen to move, and from then to the end."""
+    """Returns two windows of time: until a rank was seen to move, and from then to the end."""
     changes = [change for rank in ranks.values() for change in rank.changes()]
     if not changes:
-        raise AssertionError("nobody was seen to move")
+        raise AssertionError("no rank was seen to move")
     start = max(rank.points[0].time for rank in ranks.values())
     end = min(rank.points[-1].time for rank in ranks.values())
     return (start, min(last for last, _ in changes)), (min(first for _, first in changes), end)
 
 
 def remote_share(ranks, window):
-    """Of the bytes that all ranks sent in the window: what left a NUMA node, by the places that both ends were seen at."""
+    """Returns the share of all bytes in the window that left a NUMA node, by the CPUs at which both ends were seen."""
     sent = remote = 0
     for rank in ranks.values():
         for a, b in zip(rank.points, rank.points[1:]):
@@ -88,8 +88,8 @@ def remote_share(ranks, window):
 
 class Remap(harness.Case):
     def check(self, transport):
-        # Pairs on two shared CPUs were seen to come down to 48 messages a second and rank. Of messages of 1 MiB that is traffic
-        # enough to be worth a move; and 6 s are six looks, of which up to three pass before a phase is believed in.
+        # Pairs on two shared CPUs were seen to send as few as 48 messages a second and rank. With messages of 1 MiB that is traffic
+        # enough to be worth a move; and 6 s are six intervals, of which up to three pass before the mapper trusts a phase.
         result = self.srun("-n4", "--cpu-bind=map_cpu:0,0,1,1", f"{harness.APPS}/partners", "-s", "6", "-b", str(1 << 20),
                            "-i", "0.1", "-w", ondeloc=OPTION + transport)
         self.assert_ran(result)
@@ -102,7 +102,7 @@ class Remap(harness.Case):
 
     def check_run(self, result, report):
         start, end = at_ends(result.stdout, 1), at_ends(result.stdout, 2)
-        # The start: pairs of the first half together, so the second half's are apart.
+        # At the start the pairs of the first half are together, so those of the second half are apart.
         old = {0: "0", 1: "0", 2: "1", 3: "1"}
         self.assertEqual({rank: cpus[0] for rank, cpus in start.items()}, old)
         self.assertEqual({rank: cpus[0] for rank, cpus in end.items()}, old, "moved without a reason")
@@ -129,7 +129,7 @@ class Remap(harness.Case):
         # The interval in which the change falls holds traffic of both halves.
         self.assertGreaterEqual(remaps[0]["remote_share_before"], 0.5)
         self.assertLess(remaps[0]["remote_share_after"], remaps[0]["remote_share_before"])
-        # The very last may be without a message: between that of the last rank and its MPI_Finalize.
+        # The last interval may be without a message: it may begin after the last rank's last message.
         last = [turn for turn in report["intervals"] if turn["bytes"]][-1]
         self.assertLessEqual(last["remote_share_before"], 0.1)
         self.assertEqual({rank["rank"]: rank["final_cpus"] for rank in report["ranks"]}, new)
@@ -156,10 +156,10 @@ class Remap(harness.Case):
 
 
 class Wrapped(harness.Case):
-    """A script that stays the parent of the MPI process, as wrappers without exec do."""
+    """A script stays the parent of the MPI process, as wrappers without exec do."""
 
     def test_the_mpi_process_is_moved_not_the_shell(self):
-        # In the background: while it waits, the shell is where Slurm put it, or where somebody moved it.
+        # The program runs in the background: while it waits, the shell stays on the CPUs that Slurm gave it, unless something moves it.
         script = self.write("wrap.sh", "#!/bin/sh\n\"$@\" &\npid=$!\nwait $pid || exit 1\n"
                             "cpus=$(grep Cpus_allowed_list /proc/$$/status | cut -f2)\n"
                             "echo wrapper: rank $SLURM_PROCID shell $$ on CPUs $cpus started $pid\n")

@@ -5,9 +5,9 @@ import re
 
 import harness
 
-LJ = pathlib.Path(__file__).parents[2] / "etc" / "examples" / "in.lj"
+LJ = pathlib.Path(harness.APPS, "in.lj")  # users may not read the tree
 OPTION = "online,interval=100ms,max-interval=200ms,decide=always,report=r.%j.json"
-# Three of four on one NUMA node: there is a better mapping, and ranks have to move.
+# Three of four ranks start on one NUMA node: a better mapping exists, and ranks have to move.
 START = "--cpu-bind=map_cpu:0,0,0,1"
 
 SPC_TOPOLOGY = """#include "oplsaa.ff/forcefield.itp"
@@ -34,7 +34,7 @@ gen-seed = 7
 
 class Results(harness.Case):
     def assert_watched(self):
-        """Otherwise the comparison would say nothing."""
+        """Checks that ondeloc watched the run: otherwise the comparison would show nothing."""
         harness.wait_until_none_left()
         name, = (path.name for path in pathlib.Path(self.dir).glob("r.*.json"))
         report = self.report(name)

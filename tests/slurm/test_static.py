@@ -10,7 +10,7 @@ import harness
 SHOW = "echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status | cut -f2)"
 MPI_SHOW = ("from mpi4py import MPI; import os; MPI.COMM_WORLD.Barrier(); "
             "print(MPI.COMM_WORLD.rank, *sorted(os.sched_getaffinity(0)))")
-# While a step has the job's first CPU, however long that takes.
+# Holds the job's first CPU until the test is done.
 BESIDE_ANOTHER = ("srun --exact -n1 sh -c 'touch held.$SLURM_JOB_ID; until [ -e free.$SLURM_JOB_ID ]; do sleep 0.1; done' & "
                   "until [ -e held.$SLURM_JOB_ID ]; do sleep 0.1; done; %s; touch free.$SLURM_JOB_ID; wait")
 
@@ -35,6 +35,28 @@ class Static(harness.Case):
         self.assert_bound(self.bind(rankfile(0, 1)), 0, 1)
         self.assert_bound(self.bind(rankfile("0-1", 1)), "0-1", 1)
 
+    def test_a_layout_binds_without_a_file(self):
+        step = lambda layout, ranks=2: self.srun(f"-n{ranks}", "sh", "-c", SHOW, ondeloc=f"static:{layout}")
+        self.assert_bound(step("lama:core"), 0, 1)
+        self.assert_bound(step("lama:scbnh/bind=1n"), "0-1", "0-1")
+        self.assert_bound(step("lama:core/oversubscribe", ranks=4), 0, 1, 0, 1)
+        result = step("lama:core", ranks=4)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(result.stdout, "")
+        self.assertIn("layout 'lama:core': lama: only 2 of 4 ranks have a place of their own: add /oversubscribe", result.stderr)
+        self.assertIn("needs the level 'n'", step("lama:scb").stderr)
+
+    def test_a_file_that_narrows_a_rank_is_told_of(self):
+        self.write("ranks.txt", rankfile(0))
+        result = self.srun("-n1", "-c2", "sh", "-c", SHOW, ondeloc="static:ranks.txt")
+        self.assert_ran(result)
+        self.assertEqual(result.stdout, "0 0\n")
+        self.assertEqual(result.stderr, "ondeloc: rankfile 'ranks.txt': rank 0 gets 1 CPU, but the step has 2 for each rank; "
+                                        "name more CPUs in the file or use a smaller srun -c\n")
+        self.write("ranks.txt", rankfile("0-1"))
+        result = self.srun("-n1", "-c2", "sh", "-c", SHOW, ondeloc="static:ranks.txt")
+        self.assertEqual((result.stdout, result.stderr), ("0 0-1\n", ""))
+
     def test_host_names_and_more_ranks_than_cpus(self):
         self.assert_bound(self.bind(rankfile(1, 1, 0, 0, host="node0"), ranks=4), 1, 1, 0, 0)
         self.assert_bound(self.bind(rankfile(1, 0, host="+n0")), 1, 0)
@@ -45,12 +67,12 @@ class Static(harness.Case):
         self.assertEqual(sorted(result.stdout.splitlines()), ["0 1", "1 0 1"])
 
     def on_cpu(self, cpu, options=""):
-        """A step of one CPU, the first in a job of two: that is CPU 0; or beside another step that has CPU 0."""
+        """Runs a step of one CPU in a job of two: alone it gets CPU 0; beside another step that has CPU 0, it gets CPU 1."""
         step = f"srun --exact -n1 --ondeloc=static:ranks.txt{options} sh -c '{SHOW}'"
         return self.run_user("salloc", "--quiet", "-n2", "sh", "-c", BESIDE_ANOTHER % step if cpu else step)
 
     def test_relative_counts_inside_the_step(self):
-        """Core 0 of each of two one-CPU steps is another CPU."""
+        """Core 0 is another CPU in each of two one-CPU steps."""
         self.write("ranks.txt", rankfile(0))
         for cpu in 0, 1:
             result = self.on_cpu(cpu, ",relative")
@@ -83,7 +105,7 @@ class Static(harness.Case):
         self.assertNotRegex(result.stdout, "ONDELOC_STEP=.* fd=")
 
     def test_cores_that_the_step_has_only_some_of(self):
-        """Not narrowed in silence: core 1 is the other step's."""
+        """The rank is not narrowed silently: core 1 belongs to the other step."""
         self.write("ranks.txt", rankfile("0-1"))
         for there, missing in (0, 1), (1, 0):
             result = self.on_cpu(there)
@@ -91,7 +113,7 @@ class Static(harness.Case):
             self.assertIn(f"rank 0 would run on CPUs {missing}, outside the step's CPUs {there}", result.stderr)
 
     def test_ranks_in_mpi_init_do_not_hang(self):
-        """They wait for each other in MPI_Init when the file turns out bad."""
+        """The ranks wait for each other in MPI_Init when the error in the file is found."""
         self.assert_ran(self.bind(rankfile(0, 1, 0, 1), ranks=4, command=("python3", "-c", MPI_SHOW)))
         for text in rankfile(0, 1, 0, 7), rankfile(0, 1, 0):
             result = self.bind(text, ranks=4, command=("python3", "-c", MPI_SHOW))
@@ -100,7 +122,7 @@ class Static(harness.Case):
             self.assertEqual(result.stderr.count("ondeloc:"), 1, result.stderr)
 
     WRONG = {
-        "rank outside the step": (rankfile(0, 1, 0), "there is no rank 2: the step has 2 ranks"),
+        "rank outside the step": (rankfile(0, 1, 0), "rank 2 does not exist: the step has 2 ranks"),
         "missing rank": (rankfile(0), "rank 1 is missing"),
         "duplicate rank": (rankfile(0, 1) + "rank 0=localhost slot=1\n", "stands on line 1 already"),
         "bad host": (rankfile(0, 1, host="elsewhere"), "is on host 'elsewhere'"),
@@ -117,7 +139,7 @@ class Static(harness.Case):
         self.assertEqual(result.stdout, "")
 
     def test_errors_end_the_step(self):
-        """The ranks would sleep for longer than the test waits for srun if they were let go."""
+        """If a rank were started, it would sleep for longer than the test waits for srun."""
         for name, (text, sentence) in self.WRONG.items():
             with self.subTest(name):
                 result = self.bind(text, command=("sleep", "1000"))
@@ -134,7 +156,7 @@ class Static(harness.Case):
         self.assert_ended(result, "rankfile 'roots.txt': Permission denied")
 
     def test_a_failure_that_is_not_the_users_ends_nothing(self):
-        """topology= is the site's. Told once, not by every task."""
+        """topology= is a setting of the site. One task reports its error, not every task."""
         text = harness.PLUGSTACK.read_text(encoding="ascii")
         self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="ascii")
         harness.PLUGSTACK.write_text(text.replace("topology=", "topology=no"), encoding="ascii")

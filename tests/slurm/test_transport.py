@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways from the ranks to the mapper: the segment, PMIx events, and the fall-back from one to the other."""
+"""Counts reach the mapper through the segment or by PMIx events; ranks fall back from one to the other."""
 import pathlib
 
 import counting
@@ -15,7 +15,7 @@ while not pathlib.Path(sys.argv[1]).exists() and time.monotonic() < end:
 print("there is a report" if pathlib.Path(sys.argv[1]).exists() else "there is none")
 """
 
-# Open MPI waits there for ever, and takes what other ranks send: they have to wait for its end.
+# Open MPI waits in there forever and takes the messages of other ranks: the ranks have to wait for the child's end.
 CHILD_FINALIZES = """import os, pathlib, signal, sys, time
 from mpi4py import MPI
 child = os.fork()
@@ -50,7 +50,7 @@ class Transport(counting.Counting):
                 self.assert_by_pmix(pmix)
 
     def test_one_message_more_is_seen_by_both(self):
-        """So that the comparison above can fail."""
+        """Shows that the comparison above can fail."""
         before = counting.of_report(self.run_counted("send_modes", transport="shm", name="before"))
         for transport in "shm", "pmix":
             more = self.run_counted("send_modes", transport=transport, env={"COUNT_ONE_MORE": "1"}, name=transport)
@@ -68,7 +68,7 @@ class Transport(counting.Counting):
         self.assertEqual(counting.of_report(report), {})
 
     def test_the_end_of_a_child_is_not_that_of_the_rank(self):
-        """A copy of the rank that calls MPI_Finalize, as one that Python has forked does when it exits."""
+        """A forked copy of the rank calls MPI_Finalize, as a process that Python forked does when it exits."""
         for transport in "auto", "shm", "pmix":
             with self.subTest(transport):
                 result = self.srun("-n2", "python3", "-c", CHILD_FINALIZES, transport, timeout=60,
@@ -90,7 +90,7 @@ class Transport(counting.Counting):
         return [pathlib.Path(self.dir, f"{name}.{rank}").read_text(encoding="ascii") for rank in range(self.ranks)]
 
     def test_a_profiling_tool_of_the_user_keeps_working(self):
-        """It sees the program's own calls, whether it comes before ondeloc or behind."""
+        """A PMPI tool sees the program's own calls, whether it is loaded before or after ondeloc."""
         tool = f"{harness.APPS}/libpmpi_tool.so"
         without = self.seen_by_a_tool("off", tool, "off")
         for place, preload in ("before", tool), ("behind", f"{harness.RANK_LIB}:{tool}"):
@@ -112,13 +112,13 @@ class Switched(counting.Counting):
 
 
 class NoListener(Switched):
-    """As where PMIx refuses the handler, and under contain_spank: nobody hears the ranks' events."""
+    """Nothing listens to the ranks' events, as if PMIx refused the handler or contain_spank were set."""
 
     switch = "no-events"
     why = "events: none, plugstack.conf has test-switch=no-events"
 
     def test_ranks_that_left_mpi_are_known_to_have_left(self):
-        """The mapper ends, with a report, as soon as every rank has left MPI, though their processes go on."""
+        """The mapper writes its report and ends as soon as every rank has left MPI, although their processes go on."""
         for transport in "auto", "pmix", "shm":
             with self.subTest(transport):
                 name = f"{transport}.json"
@@ -135,7 +135,7 @@ class NoListener(Switched):
 
 
 class Samples(Switched):
-    """The mapper reads no rows: what it knows while the step runs, it knows by SAMPLE."""
+    """The mapper reads no rows: while the step runs, it knows only what SAMPLE events say."""
 
     switch = "no-rows"
 
@@ -144,7 +144,7 @@ class Samples(Switched):
                            ondeloc="online,decide=never,max-interval=500ms,report=r.json")
         self.assert_ran(result)
         report = self.report("r.json")
-        # The first tick is what asks for the first SAMPLE, the last interval ends with the ranks.
+        # The first tick asks for the first SAMPLE; the last interval ends with the ranks.
         inner = report["intervals"][1:-1]
         self.assertEqual(report["events"]["dropped"], 0)
         self.assertGreater(len(inner), 4)

@@ -1,8 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #define CATCH_CONFIG_RUNNER
-#include "tests/unit/catch.h"
+#include <cstdio>
 
-// A binary that ran no test fails.
+#include "tests/unit/catch.h"
+#include "tests/unit/test_data.h"
+
+const std::string& test_data() {
+  static const std::string path = ONDELOC_TEST_DATA;
+  return path;
+}
+
+namespace {
+bool skipped = false;
+}
+
+void ondeloc::note_skip(const char* reason) {
+  const std::string name = Catch::getResultCapture().getCurrentTestName();
+  std::fprintf(stderr, "skipped: %s: %s\n", name.c_str(), reason);
+  skipped = true;
+}
+
+// Fails if it ran no test; ends with kSkipped if nothing failed and a test case was skipped.
 int main(int argc, char** argv) {
   Catch::Session session;
   if (const int bad = session.applyCommandLine(argc, argv); bad != 0) return bad;
@@ -13,5 +31,6 @@ int main(int argc, char** argv) {
       warnings = static_cast<Catch::WarnAbout::What>(session.configData().warnings |
                                                      Catch::WarnAbout::NoTests);
 #endif
-  return session.run();
+  const int failed = session.run();
+  return failed == 0 && skipped ? ondeloc::kSkipped : failed;
 }

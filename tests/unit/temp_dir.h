@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory of a test's own, which goes with it, and what is in files.
+// A directory for one test, removed at its end, and functions that read and write files.
 #pragma once
 
 #include <cstdlib>

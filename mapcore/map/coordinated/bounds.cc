@@ -8,21 +8,22 @@ namespace ondeloc::coordinated {
 namespace {
 
 double load_of(const State& state, int node) {
-  return state.load(node) * state.target().per_byte[static_cast<std::size_t>(node)];
+  return state.load(node) * state.target().per_byte[node];
 }
 
-// Numbers of one vertex and one pair of nodes, in units, that the loops below need.
+// Numbers of one vertex and one pair of nodes, in units of Target, that the loops below need.
 struct Candidates {
   int count;
-  float load_a, load_b, per_a, per_b;  // loads of both nodes without the vertex and with it
-  float base;                          // locality after the vertex has gone
+  float load_a, load_b, per_a, per_b;  // without the vertex in a, with it in b
+  float base;                          // locality after the vertex has moved
   float penalty;
-  const float* weight;    // of the partners
-  const float* in_own;    // their bytes to their node
-  const float* in_other;  // and to the other
+  const float* weight;    // bytes of each partner
+  const float* in_own;    // bytes between each partner and the partner's node
+  const float* in_other;  // bytes between each partner and the vertex's node
 };
 
-// Congestion: the largest of both nodes, all others and the link between the two.
+// Adds the locality to the congestion: the largest load of the two nodes, the other nodes and the
+// link between the two nodes.
 void bound_congestion(const Candidates& c, float others, float crossing, float per_link,
                       float* out) {
   for (int i = 0; i < c.count; ++i) {
@@ -43,7 +44,7 @@ void bound_smoothed(const Candidates& c, float smoothing, float rest, float* out
   }
 }
 
-// Where penalties differ the change of locality depends on all nodes.
+// If penalties differ between pairs of nodes, the change of locality depends on all nodes.
 void bound_exactly(const State& state, const SwapTerms& terms, int vertex, int to, float* out) {
   const int from = state.part(vertex);
   const double base = terms.lightest + state.locality() + state.locality_change(vertex, from, to);
@@ -55,8 +56,8 @@ void bound_exactly(const State& state, const SwapTerms& terms, int vertex, int t
 
 SwapTerms swap_terms(const State& state, int from, int to) {
   const Target& target = state.target();
-  const double per_a = target.per_byte[static_cast<std::size_t>(from)];
-  const double per_b = target.per_byte[static_cast<std::size_t>(to)];
+  const double per_a = target.per_byte[from];
+  const double per_b = target.per_byte[to];
   const double load_a = load_of(state, from), load_b = load_of(state, to);
   const auto at = static_cast<std::size_t>(from) * static_cast<std::size_t>(state.nodes()) +
                   static_cast<std::size_t>(to);
@@ -77,7 +78,7 @@ SwapTerms swap_terms(const State& state, int from, int to) {
   } else {
     terms.link = 0;
   }
-  // Of two nodes the heavier one has at least what an even split would give it.
+  // The heavier of the two nodes has at least the load that an even split would give it.
   const double even = per_a == per_b
                           ? both / 2
                           : (state.load(from) + state.load(to)) * per_a * per_b / (per_a + per_b);
@@ -90,14 +91,14 @@ void bound_swaps(const State& state, const SwapTerms& terms, int vertex, int to,
   if (!target.uniform_penalty) return bound_exactly(state, terms, vertex, to, out);
   const int from = state.part(vertex);
   const double unit = target.unit;
-  const double strength = state.graph().strength[static_cast<std::size_t>(vertex)];
+  const double strength = state.graph().strength[vertex];
   const double* bytes = state.bytes_to(vertex);
   const Candidates candidates{
       static_cast<int>(state.members(to).size()),
       static_cast<float>((state.load(from) - strength) * unit),
       static_cast<float>((state.load(to) + strength) * unit),
-      static_cast<float>(target.per_byte[static_cast<std::size_t>(from)] / unit),
-      static_cast<float>(target.per_byte[static_cast<std::size_t>(to)] / unit),
+      static_cast<float>(target.per_byte[from] / unit),
+      static_cast<float>(target.per_byte[to] / unit),
       static_cast<float>(state.locality() + state.locality_change(vertex, from, to)),
       static_cast<float>(terms.double_penalty / 2 / unit),
       state.weights_of(to),
@@ -119,7 +120,7 @@ constexpr int kLanes = 4;
 constexpr float kNoChange = std::numeric_limits<float>::infinity();
 constexpr float kDifferenceError = 3e-7F;  // relative error of a difference of two rounded numbers
 
-// Four minima side by side, so that no addition has to wait for the one before it.
+// The lanes hold four minima side by side, so that no addition waits for the previous addition.
 struct Lanes {
   float any[kLanes] = {kNoChange, kNoChange, kNoChange, kNoChange};
   float light[kLanes] = {kNoChange, kNoChange, kNoChange, kNoChange};

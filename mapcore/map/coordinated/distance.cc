@@ -7,12 +7,12 @@
 #include <numeric>
 
 #include "mapcore/map/coordinated/state.h"
+#include "mapcore/map/coordinated/tuning.h"
 
 namespace ondeloc::coordinated {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr int kAskedAgain = 32;  // vertices up to which all are asked until none finds anything
 
 std::size_t distance_octets(std::size_t vertices, std::size_t nodes, std::size_t places) {
   return (vertices * (nodes + 1) + nodes * nodes) * sizeof(double) +
@@ -36,8 +36,8 @@ DistanceRefiner::DistanceRefiner(std::span<const int> capacity, std::span<const 
   cost_.resize(n * capacity.size());
   crossing_.resize(n);
   least_back_.resize(distance.size());
-  place_.resize(n);
-  room_.resize(capacity.size());
+  position_.resize(n);
+  free_slots_.resize(capacity.size());
   count_.resize(capacity.size());
   first_.reserve(capacity.size());
   std::size_t places = 0;
@@ -49,7 +49,7 @@ DistanceRefiner::DistanceRefiner(std::span<const int> capacity, std::span<const 
   waiting_.resize(n);
 }
 
-// What the edges of the vertex would cost on each node.
+// Computes the cost of the vertex's edges on each node.
 void DistanceRefiner::price(int vertex) {
   double* cost = &cost_[at(vertex, 0)];
   std::fill_n(cost, nodes_, 0);
@@ -67,34 +67,35 @@ void DistanceRefiner::price(int vertex) {
 
 void DistanceRefiner::reset() {
   std::fill(count_.begin(), count_.end(), 0);
-  std::copy(capacity_.begin(), capacity_.end(), room_.begin());
+  std::copy(capacity_.begin(), capacity_.end(), free_slots_.begin());
   std::fill(least_back_.begin(), least_back_.end(), kUnknown);
   total_ = 0;
   for (int i = 0; i < graph_.vertices; ++i) {
     const auto v = static_cast<std::size_t>(i), k = static_cast<std::size_t>(part_[v]);
     const std::size_t place = first_[k] + count_[k]++;
     members_[place] = i;
-    place_[v] = static_cast<int>(place);
-    room_[k] -= graph_.size[v];
+    position_[v] = static_cast<int>(place);
+    free_slots_[k] -= graph_.size[v];
     price(i);
     total_ += cost_[at(i, part_[v])] / 2;
   }
-  // Of what there is at first, not of what is left: the sum may go down to nothing but rounding.
-  least_gain_ = kSame * total_;
+  // The least gain is relative to the first sum: the present sum may shrink to mere rounding
+  // errors.
+  least_gain_ = kTieTolerance * total_;
 }
 
-// The vertex has another node; its peers pay another price for it.
+// Assigns the vertex to another node and updates the costs of its peers.
 void DistanceRefiner::shift(int vertex, int to) {
   const auto v = static_cast<std::size_t>(vertex);
   const int from = part_[v];
   part_[v] = to;
-  room_[static_cast<std::size_t>(from)] += graph_.size[v];
-  room_[static_cast<std::size_t>(to)] -= graph_.size[v];
+  free_slots_[from] += graph_.size[v];
+  free_slots_[to] -= graph_.size[v];
   const double* here = &distance_[at(from, 0)];
   const double* there = &distance_[at(to, 0)];
   for (const Traffic::Edge& edge : graph_.row(vertex)) {
     double* cost = &cost_[at(edge.peer, 0)];
-    waiting_[static_cast<std::size_t>(edge.peer)] = 1;
+    waiting_[edge.peer] = 1;
     if (uniform_) {
       cost[from] += edge.bytes * apart_;
       cost[to] -= edge.bytes * apart_;
@@ -109,23 +110,24 @@ void DistanceRefiner::apply(int vertex, const Choice& choice) {
   const int from = node_of(vertex), to = choice.to;
   const auto v = static_cast<std::size_t>(vertex);
   const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
-  int follower = choice.second;  // who sits where the vertex sat
+  int follower = choice.second;  // the vertex that takes the old place of `vertex`
   if (choice.second >= 0) {
-    std::swap(place_[v], place_[static_cast<std::size_t>(follower)]);
+    std::swap(position_[v], position_[follower]);
     shift(choice.second, from);
   } else {
     follower = members_[first_[a] + --count_[a]];
-    place_[static_cast<std::size_t>(follower)] = place_[v];
-    place_[v] = static_cast<int>(first_[b] + count_[b]++);
+    position_[follower] = position_[v];
+    position_[v] = static_cast<int>(first_[b] + count_[b]++);
   }
-  members_[static_cast<std::size_t>(place_[static_cast<std::size_t>(follower)])] = follower;
-  members_[static_cast<std::size_t>(place_[v])] = vertex;
+  members_[position_[follower]] = follower;
+  members_[position_[v]] = vertex;
   shift(vertex, to);
   total_ += choice.change;
   forget(from, to);
 }
 
-// After a vertex went from a to b or back: what anyone gains by leaving or reaching a and b.
+// Forgets the least changes between any node and a or b, after a vertex moved between a and b. If
+// distances differ, forgets all least changes.
 void DistanceRefiner::forget(int a, int b) {
   if (!uniform_) return std::fill(least_back_.begin(), least_back_.end(), kUnknown);
   for (int k = 0; k < nodes_; ++k)
@@ -133,7 +135,7 @@ void DistanceRefiner::forget(int a, int b) {
         kUnknown;
 }
 
-// The least change by one of the members of `to` when it alone goes to `from`.
+// Returns the least change when one member of `to` moves alone to `from`.
 double DistanceRefiner::least_back(int to, int from) {
   double& least = least_back_[at(to, from)];
   if (!std::isnan(least)) return least;
@@ -143,10 +145,8 @@ double DistanceRefiner::least_back(int to, int from) {
 }
 
 bool DistanceRefiner::fits(int first, int second, int to) const {
-  const int grows = graph_.size[static_cast<std::size_t>(first)] -
-                    (second >= 0 ? graph_.size[static_cast<std::size_t>(second)] : 0);
-  return grows <= room_[static_cast<std::size_t>(to)] &&
-         -grows <= room_[static_cast<std::size_t>(node_of(first))];
+  const int grows = graph_.size[first] - (second >= 0 ? graph_.size[second] : 0);
+  return grows <= free_slots_[to] && -grows <= free_slots_[node_of(first)];
 }
 
 void DistanceRefiner::consider_swaps(int vertex, int to, Choice& best) {
@@ -154,8 +154,7 @@ void DistanceRefiner::consider_swaps(int vertex, int to, Choice& best) {
   const double own = change(vertex, from, to);
   const double twice = 2 * distance_[at(from, to)];
   for (const int other : members(to)) {
-    const double both =
-        own + change(other, to, from) + twice * crossing_[static_cast<std::size_t>(other)];
+    const double both = own + change(other, to, from) + twice * crossing_[other];
     if (both >= best.change || !fits(vertex, other, to)) continue;
     best = {both, other, to};
   }
@@ -171,26 +170,24 @@ DistanceRefiner::Choice DistanceRefiner::best_of(int vertex) {
     if (own < best.change && fits(vertex, -1, to)) best = {own, -1, to};
     if (own + least_back(to, from) >= best.change) continue;
     if (!spread) {
-      for (const Traffic::Edge& edge : graph_.row(vertex))
-        crossing_[static_cast<std::size_t>(edge.peer)] = edge.bytes;
+      for (const Traffic::Edge& edge : graph_.row(vertex)) crossing_[edge.peer] = edge.bytes;
       spread = true;
     }
     consider_swaps(vertex, to, best);
   }
   if (spread) {
-    for (const Traffic::Edge& edge : graph_.row(vertex))
-      crossing_[static_cast<std::size_t>(edge.peer)] = 0;
+    for (const Traffic::Edge& edge : graph_.row(vertex)) crossing_[edge.peer] = 0;
   }
   return best;
 }
 
-// True when something was moved.
+// Returns true if a vertex moved.
 bool DistanceRefiner::settle() {
   bool changed = false, waits = true;
   while (waits) {
     waits = false;
     for (int i = 0; i < graph_.vertices; ++i) {
-      char& waiting = waiting_[static_cast<std::size_t>(i)];
+      char& waiting = waiting_[i];
       if (waiting == 0) continue;
       waiting = 0;
       const Choice choice = best_of(i);
@@ -207,8 +204,9 @@ double DistanceRefiner::refine(const Graph& graph, std::span<int> part) {
   part_ = part;
   reset();
   bool changed = true;
-  // A move may open a way for vertices that it is no neighbour of.
-  for (int turn = 0; changed && (turn == 0 || graph.vertices <= kAskedAgain); ++turn) {
+  // A move may make a step possible for a vertex that is not a neighbour of the moved vertex.
+  for (int turn = 0; changed && (turn == 0 || graph.vertices <= tuning::kExhaustiveDistance);
+       ++turn) {
     std::fill_n(waiting_.begin(), graph.vertices, char{1});
     changed = settle();
   }

@@ -5,11 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "mapcore/map/coordinated/tuning.h"
+
 namespace ondeloc::coordinated {
 namespace {
 
-constexpr double kTimesMedian = 4;  // of the median
-constexpr int kMostUnit = 900;      // power of two
+constexpr int kMostUnit = 900;  // largest exponent of the unit, a power of two
 
 }  // namespace
 
@@ -18,7 +19,7 @@ double heavy_strength(std::span<const double> strength) {
   std::vector<double> sorted(strength.begin(), strength.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
-  return kTimesMedian * *middle;
+  return tuning::kHeavyStrength * *middle;
 }
 
 std::vector<Row> rows_of(const Graph& graph) {
@@ -46,7 +47,7 @@ bool is_uniform(std::span<const double> square, std::size_t n) {
 std::vector<int> usable_nodes(const Target& target) {
   std::vector<int> nodes;
   for (int k = 0; k < target.nodes; ++k) {
-    if (target.capacity[static_cast<std::size_t>(k)] > 0) nodes.push_back(k);
+    if (target.capacity[k] > 0) nodes.push_back(k);
   }
   return nodes;
 }
@@ -54,26 +55,30 @@ std::vector<int> usable_nodes(const Target& target) {
 Target Target::from(const MapRequest& request, std::span<const double> strength) {
   const CostModel& model = request.model;
   const auto n = static_cast<std::size_t>(model.nodes);
+  const int ranks = request.traffic.ranks();
   const double bandwidth = std::accumulate(model.bandwidth.begin(), model.bandwidth.end(), 0.0);
   const double all = std::accumulate(strength.begin(), strength.end(), 0.0);
-  // Two factors: bytes are brought near 1 exactly, by a power of two; bandwidths by their sum. No
-  // more than leaves room for their quotient.
+  // Two factors keep the numbers near 1. A power of two scales bytes exactly, and the sum of
+  // bandwidths scales bandwidths. The exponent is limited to leave room for the quotient of the
+  // factors.
   const double unit = all > 0 ? std::exp2(std::min(-std::ilogb(all), kMostUnit)) : 1;
   Target target;
   target.nodes = model.nodes;
   target.unit = unit;
   target.capacity.assign(n, 0);
-  for (const Slot& slot : request.slots)
-    ++target.capacity[static_cast<std::size_t>(slot.node.value)];
+  for (const Slot& slot : request.slots) ++target.capacity[slot.node.value];
   for (std::size_t k = 0; k < n; ++k) {
     target.per_byte.push_back(unit * (bandwidth / model.bandwidth[k]));
     for (std::size_t l = 0; l < n; ++l) {
       target.link_per_byte.push_back(k == l ? 0 : unit * (bandwidth / model.link[k * n + l]));
-      target.penalty.push_back(unit * model.penalty[k * n + l]);
+      const double cost =
+          k == l ? 0 : model.amount_cost(static_cast<int>(k), static_cast<int>(l), ranks);
+      target.penalty.push_back(unit * (bandwidth * cost));
     }
   }
-  target.uniform_penalty = is_uniform(model.penalty, n);
-  // Loads M_k per_byte_k with the sum of M given: least where M_k ~ 1 / per_byte_k^2.
+  target.uniform_penalty = is_uniform(target.penalty, n);
+  // For a given sum of M, the loads M_k per_byte_k have the least squares if M_k ~ 1 /
+  // per_byte_k^2.
   double usable_bandwidth = 0, sum = 0;
   for (std::size_t k = 0; k < n; ++k) {
     if (target.capacity[k] == 0) continue;

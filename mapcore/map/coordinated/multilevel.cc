@@ -11,28 +11,28 @@
 namespace ondeloc::coordinated {
 namespace {
 
-// Without branches, unlike &&.
+// Evaluates the conditions without branches, unlike &&.
 bool all_of(std::initializer_list<bool> conditions) {
   int all = 1;
   for (const bool condition : conditions) all &= static_cast<int>(condition);
   return all != 0;
 }
 
-// Fisher and Yates.
+// Shuffles by Fisher and Yates.
 std::vector<int> order_of(int vertices, std::uint64_t shuffle) {
   std::vector<int> order(static_cast<std::size_t>(vertices));
   std::iota(order.begin(), order.end(), 0);
   if (shuffle == 0) return order;
   std::uint64_t random = random_from(shuffle);
   for (int left = vertices; left > 1; --left) {
-    std::swap(order[static_cast<std::size_t>(left) - 1],
-              order[static_cast<std::size_t>(below(random, left))]);
+    std::swap(order[static_cast<std::size_t>(left) - 1], order[below(random, left)]);
   }
   return order;
 }
 
-// mate[i] = the vertex that i is merged with, itself where none is. Which edge is the heaviest that
-// may be merged is anyone's guess: no branches.
+// Returns mate[i], the vertex that i is merged with, or i itself without such a vertex. The
+// processor cannot predict which edge is the heaviest that may be merged, so the loop has no
+// branches.
 std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<const int> part,
                        std::uint64_t shuffle) {
   std::vector<int> mate(static_cast<std::size_t>(graph.vertices), -1);
@@ -54,24 +54,24 @@ std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<
       best = can ? edge.peer : best;
     }
     mate[v] = best;
-    mate[static_cast<std::size_t>(best)] = i;
+    mate[best] = i;
   }
   return mate;
 }
 
-// What a group exchanges with each other one, while its edges are added up.
+// Bytes between one group and every other group, while the edges of the one group are added up.
 struct GroupSums {
   explicit GroupSums(int groups)
       : bytes(static_cast<std::size_t>(groups)), seen(static_cast<std::size_t>(groups) + 1) {}
-  std::vector<double> bytes;  // 0 where not seen
+  std::vector<double> bytes;  // 0: not seen
   std::vector<int> seen;      // groups in the order of the first edge; one place more than needed
   std::size_t count = 0;
 };
 
 void add_group_edges(const Graph& graph, const CoarseGraph& coarse, int vertex, GroupSums& sums) {
   for (const Traffic::Edge& edge : graph.row(vertex)) {
-    const int peer = coarse.group_of[static_cast<std::size_t>(edge.peer)];
-    double& bytes = sums.bytes[static_cast<std::size_t>(peer)];
+    const int peer = coarse.group_of[edge.peer];
+    double& bytes = sums.bytes[peer];
     sums.seen[sums.count] = peer;
     sums.count += bytes == 0 ? 1 : 0;
     bytes += edge.bytes;
@@ -80,7 +80,7 @@ void add_group_edges(const Graph& graph, const CoarseGraph& coarse, int vertex, 
 
 void take_group_edges(CoarseGraph& coarse, GroupSums& sums) {
   for (std::size_t s = 0; s < sums.count; ++s) {
-    double& bytes = sums.bytes[static_cast<std::size_t>(sums.seen[s])];
+    double& bytes = sums.bytes[sums.seen[s]];
     coarse.edges.push_back({sums.seen[s], bytes});
     bytes = 0;
   }
@@ -96,9 +96,8 @@ CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<con
   coarse.group_of.assign(static_cast<std::size_t>(graph.vertices), -1);
   int groups = 0;
   for (int i = 0; i < graph.vertices; ++i) {
-    const int other = mate[static_cast<std::size_t>(i)];
-    coarse.group_of[static_cast<std::size_t>(i)] =
-        other < i ? coarse.group_of[static_cast<std::size_t>(other)] : groups++;
+    const int other = mate[i];
+    coarse.group_of[i] = other < i ? coarse.group_of[other] : groups++;
   }
   GroupSums sums(groups);
   coarse.begin.reserve(sums.bytes.size() + 1);
@@ -110,8 +109,8 @@ CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<con
     const auto v = static_cast<std::size_t>(i);
     const int other = mate[v];
     if (other < i) continue;
-    double& inside = sums.bytes[static_cast<std::size_t>(coarse.group_of[v])];
-    inside = 1;  // seen already: no edge
+    double& inside = sums.bytes[coarse.group_of[v]];
+    inside = 1;  // the group itself counts as seen: no edge
     add_group_edges(graph, coarse, i, sums);
     if (other != i) add_group_edges(graph, coarse, other, sums);
     inside = 0;
@@ -127,8 +126,7 @@ CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<con
 
 Part part_of_groups(const CoarseGraph& coarse, std::span<const int> part) {
   Part groups(coarse.size.size());
-  for (std::size_t i = 0; i < part.size(); ++i)
-    groups[static_cast<std::size_t>(coarse.group_of[i])] = part[i];
+  for (std::size_t i = 0; i < part.size(); ++i) groups[coarse.group_of[i]] = part[i];
   return groups;
 }
 
@@ -158,7 +156,7 @@ class Growth {
   Growth(const Graph& graph, const Target& target, GrowBy by)
       : graph_(graph),
         target_(target),
-        room_(target.capacity),
+        free_slots_(target.capacity),
         load_(target.capacity.size()),
         near_(static_cast<std::size_t>(graph.vertices)),
         part_(static_cast<std::size_t>(graph.vertices), -1) {
@@ -170,12 +168,13 @@ class Growth {
     share_ = std::accumulate(weight_.begin(), weight_.end(), 0.0) / target.usable;
   }
 
-  // One node after another: from the first free vertex, always the one that exchanges most with
-  // what the node has, until its share of the load or its room is used up.
+  // Fills one node after another. A node takes the first free vertex, then always the free vertex
+  // that exchanges most with the node's vertices, until its share of the load or its room is used
+  // up. Remaining vertices go to the node with the least load that has room.
   bool run() {
     for (int k = 0; k < target_.nodes; ++k) fill(k);
     for (int i = 0; i < graph_.vertices; ++i) {
-      if (part_[static_cast<std::size_t>(i)] < 0 && !squeeze_in(i)) return false;
+      if (part_[i] < 0 && !squeeze_in(i)) return false;
     }
     return true;
   }
@@ -186,7 +185,7 @@ class Growth {
     const auto k = static_cast<std::size_t>(node);
     std::fill(near_.begin(), near_.end(), 0);
     for (int vertex = next(node); vertex >= 0; vertex = next(node)) {
-      const double weight = weight_[static_cast<std::size_t>(vertex)];
+      const double weight = weight_[vertex];
       if (load_[k] > 0 && load_[k] + weight / 2 > share_ * 1.02) return;
       put(vertex, node);
     }
@@ -195,26 +194,25 @@ class Growth {
     int best = -1;
     for (int i = 0; i < graph_.vertices; ++i) {
       const auto v = static_cast<std::size_t>(i);
-      if (part_[v] >= 0 || graph_.size[v] > room_[static_cast<std::size_t>(node)]) continue;
-      if (best < 0 || near_[v] > near_[static_cast<std::size_t>(best)]) best = i;
+      if (part_[v] >= 0 || graph_.size[v] > free_slots_[node]) continue;
+      if (best < 0 || near_[v] > near_[best]) best = i;
     }
     return best;
   }
   void put(int vertex, int node) {
     const auto v = static_cast<std::size_t>(vertex), k = static_cast<std::size_t>(node);
     part_[v] = node;
-    room_[k] -= graph_.size[v];
+    free_slots_[k] -= graph_.size[v];
     load_[k] += weight_[v];
-    for (const Traffic::Edge& edge : graph_.row(vertex))
-      near_[static_cast<std::size_t>(edge.peer)] += edge.bytes;
+    for (const Traffic::Edge& edge : graph_.row(vertex)) near_[edge.peer] += edge.bytes;
   }
   bool squeeze_in(int vertex) {
-    const int size = graph_.size[static_cast<std::size_t>(vertex)];
+    const int size = graph_.size[vertex];
     int best = -1;
     for (int k = 0; k < target_.nodes; ++k) {
       const auto node = static_cast<std::size_t>(k);
-      if (room_[node] < size) continue;
-      if (best < 0 || load_[node] < load_[static_cast<std::size_t>(best)]) best = k;
+      if (free_slots_[node] < size) continue;
+      if (best < 0 || load_[node] < load_[best]) best = k;
     }
     if (best >= 0) put(vertex, best);
     return best >= 0;
@@ -222,7 +220,7 @@ class Growth {
 
   const Graph& graph_;
   const Target& target_;
-  std::vector<int> room_;
+  std::vector<int> free_slots_;
   std::vector<double> load_, near_, weight_;
   Part part_;
   double share_ = 0;
@@ -244,20 +242,19 @@ Part block_start(const Graph& graph, const Target& target) {
   for (Graph finer = graph; finer.vertices > target.usable;) {
     CoarseGraph next = coarsen(finer, limits, {});
     if (next.size.size() == coarse.size.size() || next.size.size() == part.size()) return {};
-    for (int& group : part) group = next.group_of[static_cast<std::size_t>(group)];
+    for (int& group : part) group = next.group_of[group];
     coarse = std::move(next);
     finer = coarse.view();
   }
   const std::vector<int> usable = usable_nodes(target);
-  for (int& node : part) node = usable[static_cast<std::size_t>(node)];
+  for (int& node : part) node = usable[node];
   return part;
 }
 
 Part project(const CoarseGraph& coarse, std::span<const int> coarse_part) {
   Part part;
   part.reserve(coarse.group_of.size());
-  for (const int group : coarse.group_of)
-    part.push_back(coarse_part[static_cast<std::size_t>(group)]);
+  for (const int group : coarse.group_of) part.push_back(coarse_part[group]);
   return part;
 }
 

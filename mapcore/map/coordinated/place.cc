@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array kShared = {Level::kL3, Level::kL2, Level::kCore};
 
-// The first PU of every slot, by slot; nullptr where the machine does not know it.
+// Returns the first PU of every slot, by slot; nullptr if the machine does not know the PU.
 std::vector<const Pu*> pus_of_slots(const MapRequest& request) {
   std::vector<const Pu*> by_os;
   for (const Pu& pu : request.machine.pus) {
@@ -23,12 +23,12 @@ std::vector<const Pu*> pus_of_slots(const MapRequest& request) {
   for (const Slot& slot : request.slots) {
     const int first = slot.pus.first();
     const bool known = first >= 0 && static_cast<std::size_t>(first) < by_os.size();
-    pus.push_back(known ? by_os[static_cast<std::size_t>(first)] : nullptr);
+    pus.push_back(known ? by_os[first] : nullptr);
   }
   return pus;
 }
 
-// Caches and cores that are neither shared by all slots of the node nor by none of them.
+// True if some of the PUs share a cache or a core, and others do not share one of the same level.
 bool has_structure(const std::vector<const Pu*>& pus) {
   for (const Level level : kShared) {
     bool same = false, differs = false;
@@ -47,25 +47,24 @@ class NodePlacer {
   NodePlacer(const MapRequest& request, const std::vector<const Pu*>& slot_pus, Mapping& mapping)
       : request_(request), slot_pus_(slot_pus), mapping_(mapping) {}
 
-  // `slots`: free, in the order of their PUs. `ranks`: to be placed, ascending.
+  // `slots`: free slots, in the order of their PUs. `ranks`: ranks to place, ascending.
   void place(const std::vector<SlotIndex>& slots, std::vector<int>& ranks) {
     std::vector<const Pu*> pus;
     pus.reserve(slots.size());
-    for (const SlotIndex slot : slots)
-      pus.push_back(slot_pus_[static_cast<std::size_t>(slot.value)]);
+    for (const SlotIndex slot : slots) pus.push_back(slot_pus_[slot.value]);
     const bool structured = request_.traffic.total() > 0 &&
                             std::none_of(pus.begin(), pus.end(), [](auto* pu) { return !pu; }) &&
                             has_structure(pus);
     for (std::size_t s = 0; s < slots.size() && !ranks.empty(); ++s) {
       const auto next = structured && s > 0 ? closest(ranks, pus, s) : ranks.begin();
-      mapping_[static_cast<std::size_t>(*next)] = slots[s];
-      place_[static_cast<std::size_t>(*next)] = static_cast<int>(s);
+      mapping_[*next] = slots[s];
+      place_[*next] = static_cast<int>(s);
       ranks.erase(next);
     }
   }
 
  private:
-  // The rank that talks most to those that share caches with slot s.
+  // Returns the rank that exchanges most with the placed ranks that share caches with slot s.
   std::vector<int>::iterator closest(std::vector<int>& ranks, const std::vector<const Pu*>& pus,
                                      std::size_t s) {
     auto best = ranks.begin();
@@ -73,9 +72,9 @@ class NodePlacer {
     for (auto rank = ranks.begin(); rank != ranks.end(); ++rank) {
       double bytes = 0;
       for (const Traffic::Edge& edge : request_.traffic.edges(*rank)) {
-        const int where = place_[static_cast<std::size_t>(edge.peer)];
+        const int where = place_[edge.peer];
         if (where < 0) continue;
-        const Pu* peer = pus[static_cast<std::size_t>(where)];
+        const Pu* peer = pus[where];
         for (const Level level : kShared)
           bytes += peer->at(level) >= 0 && peer->at(level) == pus[s]->at(level) ? edge.bytes : 0;
       }
@@ -87,10 +86,10 @@ class NodePlacer {
   const MapRequest& request_;
   const std::vector<const Pu*>& slot_pus_;
   Mapping& mapping_;
-  std::vector<int> place_ = std::vector<int>(mapping_.size(), -1);  // of each rank among slots
+  std::vector<int> place_ = std::vector<int>(mapping_.size(), -1);  // index of each rank's slot
 };
 
-// Slots taken of each core, by the core's number.
+// Counts the taken slots of each core, by the core's number.
 std::map<int, int> used_cores(const std::vector<const Pu*>& pus, const std::vector<char>& taken) {
   std::map<int, int> used;
   for (std::size_t s = 0; s < pus.size(); ++s)
@@ -98,12 +97,13 @@ std::map<int, int> used_cores(const std::vector<const Pu*>& pus, const std::vect
   return used;
 }
 
-// Where there is a choice: no second thread of a core before the first one of another.
+// Sorts the slots so that the first thread of every core comes before the second thread of any
+// core.
 void put_idle_cores_first(std::vector<SlotIndex>& slots, const std::vector<const Pu*>& pus,
                           std::map<int, int> used) {
   std::vector<std::pair<int, SlotIndex>> turns;
   for (const SlotIndex slot : slots) {
-    const Pu* pu = pus[static_cast<std::size_t>(slot.value)];
+    const Pu* pu = pus[slot.value];
     const int core = pu != nullptr ? pu->at(Level::kCore) : -1;
     turns.emplace_back(core < 0 ? 0 : used[core]++, slot);
   }
@@ -114,28 +114,33 @@ void put_idle_cores_first(std::vector<SlotIndex>& slots, const std::vector<const
 
 }  // namespace
 
-Mapping place_on_slots(const MapRequest& request, std::span<const int> part) {
-  const std::size_t nodes = request.machine.nodes.size();
+Mapping place_on_slots(const MapRequest& request, std::span<const int> part, PlaceBy by) {
+  const std::size_t nodes =
+      by == PlaceBy::kLlc ? request.machine.llcs.size() : request.machine.nodes.size();
+  const auto part_of = [&](std::size_t slot) {
+    const Slot& each = request.slots[slot];
+    return by == PlaceBy::kLlc ? each.seat.llc.value : each.node.value;
+  };
   Mapping mapping(part.size(), SlotIndex(-1));
   std::vector<char> taken(request.slots.size());
   std::vector<std::vector<int>> ranks(nodes);
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (!request.previous.empty()) {
       const auto slot = static_cast<std::size_t>(request.previous[i].value);
-      if (request.slots[slot].node.value == part[i] && taken[slot] == 0) {
+      if (part_of(slot) == part[i] && taken[slot] == 0) {
         mapping[i] = request.previous[i];
         taken[slot] = 1;
         continue;
       }
     }
-    ranks[static_cast<std::size_t>(part[i])].push_back(static_cast<int>(i));
+    ranks[part[i]].push_back(static_cast<int>(i));
   }
   if (std::all_of(ranks.begin(), ranks.end(), [](const auto& list) { return list.empty(); }))
     return mapping;
   std::vector<std::vector<SlotIndex>> free(nodes);
   for (const SlotIndex slot : slots_by_node(request)) {
     const auto s = static_cast<std::size_t>(slot.value);
-    if (taken[s] == 0) free[static_cast<std::size_t>(request.slots[s].node.value)].push_back(slot);
+    if (taken[s] == 0) free[part_of(s)].push_back(slot);
   }
   const std::vector<const Pu*> slot_pus = pus_of_slots(request);
   const std::map<int, int> used = used_cores(slot_pus, taken);

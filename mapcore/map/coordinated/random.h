@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that perturbations are drawn from: the same for a seed everywhere. Thread safety:
-// pure functions of the state that the caller keeps, which is never 0.
+// Random numbers for perturbations: a seed gives the same numbers on every machine. Thread safety:
+// pure functions of a state that the caller keeps. The state is never 0.
 #pragma once
 
 #include <cstdint>

@@ -5,11 +5,10 @@
 #include <cstring>
 
 #include "mapcore/map/coordinated/random.h"
+#include "mapcore/map/coordinated/tuning.h"
 
 namespace ondeloc::coordinated {
 namespace {
-
-constexpr int kExhaustive = 32;  // vertices up to which every move and swap is tried
 
 std::size_t refiner_octets(std::size_t vertices, std::size_t nodes, std::size_t places) {
   return vertices * (2 * sizeof(double) + sizeof(int) + 1) + places * sizeof(float) +
@@ -21,22 +20,22 @@ std::size_t refiner_octets(std::size_t vertices, std::size_t nodes, std::size_t 
 Refiner::Refiner(State& state)
     : state_(state),
       memory_(refiner_octets(static_cast<std::size_t>(state.vertices()),
-                             static_cast<std::size_t>(state.nodes()), state.places())),
-      selective_(state.vertices() > kExhaustive) {
+                             static_cast<std::size_t>(state.nodes()), state.positions())),
+      selective_(state.vertices() > tuning::kExhaustive) {
   const auto n = static_cast<std::size_t>(state.vertices());
   const auto k = static_cast<std::size_t>(state.nodes());
   edge_.resize(n);
   targets_.reserve(k);
   terms_.resize(k * k);
-  bounds_.resize(state.places());
+  bounds_.resize(state.positions());
   least_back_.resize(k * k);
   least_edge_.resize(n);
   waiting_.assign(n, 1);
-  asked_.assign(n, -1);
+  checked_epoch_.assign(n, -1);
   for (int i = 0; i < state.vertices(); ++i) {
     const auto row = state.graph().row(i);
     if (static_cast<int>(row.size()) + 1 < state.vertices() || row.empty()) continue;
-    double& least = least_edge_[static_cast<std::size_t>(i)];
+    double& least = least_edge_[i];
     least = row.front().bytes;
     for (const Traffic::Edge& edge : row) least = std::min(least, edge.bytes);
   }
@@ -53,9 +52,8 @@ void Refiner::move(int vertex, int to) {
 }
 
 void Refiner::mark(int vertex) {
-  waiting_[static_cast<std::size_t>(vertex)] = 1;
-  for (const Traffic::Edge& edge : state_.graph().row(vertex))
-    waiting_[static_cast<std::size_t>(edge.peer)] = 1;
+  waiting_[vertex] = 1;
+  for (const Traffic::Edge& edge : state_.graph().row(vertex)) waiting_[edge.peer] = 1;
 }
 
 void Refiner::apply(int vertex, const Choice& choice) {
@@ -71,19 +69,20 @@ void Refiner::apply(int vertex, const Choice& choice) {
            std::int64_t{2} * state_.nodes();
 }
 
-// REQUIRES: value is better than the bar.
-void Refiner::lower_bar(const Value& value) {
-  const bool is_cheaper = is_less(value.cost, bar_.cost);
-  bar_.cost = std::min(value.cost, bar_.cost);
-  bar_.squares = is_cheaper ? value.squares : std::min(value.squares, bar_.squares);
-  bar_.remote = value.remote;
+// REQUIRES: value is better than the acceptance value.
+void Refiner::lower_acceptance(const Value& value) {
+  const bool is_cheaper = is_less(value.cost, acceptance_.cost);
+  acceptance_.cost = std::min(value.cost, acceptance_.cost);
+  acceptance_.squares = is_cheaper ? value.squares : std::min(value.squares, acceptance_.squares);
+  acceptance_.remote = value.remote;
 }
 
 bool Refiner::descend() {
   forget_all();
-  bar_ = state_.value();
+  acceptance_ = state_.value();
   bool changed = true;
-  // A move may open a way for vertices that it is no neighbour of: small graphs are asked again.
+  // A move may make a step possible for a vertex that is not a neighbour of the moved vertex. Small
+  // graphs are therefore searched again.
   for (int turn = 0; changed && (turn == 0 || !selective_); ++turn) {
     std::fill(waiting_.begin(), waiting_.end(), 1);
     changed = settle(0);
@@ -92,7 +91,8 @@ bool Refiner::descend() {
   return true;
 }
 
-// The next vertex that waits, after the last again from the first; -1 where none does.
+// Returns the next waiting vertex from `from` on, then from the first vertex on; -1 if no vertex
+// waits.
 int Refiner::next_waiting(int from) const {
   const char* begin = waiting_.data();
   const auto at = static_cast<std::size_t>(from), n = waiting_.size();
@@ -101,20 +101,20 @@ int Refiner::next_waiting(int from) const {
   return hit == nullptr ? -1 : static_cast<int>(static_cast<const char*>(hit) - begin);
 }
 
-// True when something was moved.
+// Returns true if a vertex moved.
 bool Refiner::settle(int first) {
   bool changed = false;
   for (int vertex = next_waiting(first); vertex >= 0 && work_ > 0; vertex = next_waiting(vertex)) {
-    waiting_[static_cast<std::size_t>(vertex)] = 0;
-    int& asked = asked_[static_cast<std::size_t>(vertex)];
-    if (asked == state_.epoch()) continue;
+    waiting_[vertex] = 0;
+    int& checked = checked_epoch_[vertex];
+    if (checked == state_.epoch()) continue;
     const Choice choice = best_of(vertex);
     if (choice.to < 0) {
-      asked = state_.epoch();
+      checked = state_.epoch();
       continue;
     }
     apply(vertex, choice);
-    lower_bar(choice.value);
+    lower_acceptance(choice.value);
     changed = true;
   }
   return changed;
@@ -122,27 +122,26 @@ bool Refiner::settle(int first) {
 
 bool Refiner::is_local_optimum() {
   forget_all();
-  bar_ = state_.value();
+  acceptance_ = state_.value();
   for (int vertex = 0; vertex < state_.vertices(); ++vertex) {
     if (best_of(vertex).to >= 0) return false;
   }
   return true;
 }
 
-// A few random vertices go to random nodes, in exchange for one that is there or where there is
+// Moves a few random vertices to random nodes, in exchange for a vertex of the node or into free
 // room.
 void Refiner::kick(std::uint64_t& random) {
   const auto size = state_.graph().size;
   for (int turn = 2 + below(random, 2); turn > 0; --turn) {
     const int first = below(random, state_.vertices()), to = below(random, state_.nodes());
-    const int needs = size[static_cast<std::size_t>(first)];
+    const int needs = size[first];
     const auto members = state_.members(to);
-    const int places = static_cast<int>(members.size()) + (state_.room(to) >= needs ? 1 : 0);
+    const int places = static_cast<int>(members.size()) + (state_.free_slots(to) >= needs ? 1 : 0);
     if (to == state_.part(first) || places == 0) continue;
     const auto place = static_cast<std::size_t>(below(random, places));
     const int second = place < members.size() ? members[place] : -1;
-    if (second < 0 || size[static_cast<std::size_t>(second)] == needs)
-      apply(first, {state_.value(), second, to});
+    if (second < 0 || size[second] == needs) apply(first, {state_.value(), second, to});
   }
 }
 
@@ -165,9 +164,9 @@ void Refiner::iterate(std::uint64_t seed, std::int64_t patience) {
   recording_ = true;
   std::int64_t last = work_;
   while (work_ > 0 && last - work_ < patience) {
-    --work_;  // where no two vertices can change places nothing else counts down
+    --work_;  // if no two vertices can be exchanged, nothing else counts down
     kick(random);
-    bar_ = state_.value();
+    acceptance_ = state_.value();
     settle(below(random, state_.vertices()));
     if (is_better(best, state_.value())) {
       std::fill(waiting_.begin(), waiting_.end(), 0);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local search on a State: moves and swaps of single vertices, the best of each vertex's
-// neighbourhood taken at once (B. W. Kernighan and S. Lin, Bell Syst. Tech. J. 49(2), 1970, for the
-// swaps; C. M. Fiduccia and R. M. Mattheyses, DAC 1982, for moves and the gain table), and iterated
-// local search round it (H. R. Lourenco, O. C. Martin, T. Stuetzle, Handbook of Metaheuristics,
-// 2003). Work is counted, not timed: the same request takes the same steps everywhere.
+// Local search on a State by moves and swaps of single vertices. The search applies the best step
+// of each vertex's neighbourhood at once (B. W. Kernighan and S. Lin, Bell Syst. Tech. J. 49(2),
+// 1970, for the swaps; C. M. Fiduccia and R. M. Mattheyses, DAC 1982, for moves and the gain
+// table). Iterated local search repeats this from perturbed states (H. R. Lourenco, O. C. Martin,
+// T. Stuetzle, Handbook of Metaheuristics, 2003). Work is counted, not timed: the same request
+// takes the same steps everywhere.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +19,18 @@ class Refiner {
  public:
   explicit Refiner(State& state);
 
-  // Until no move and no swap makes the value better, or the work is used up. True when a local
-  // optimum was reached. Call it after state.reset() or state.smooth().
+  // Applies moves and swaps until none improves the value, or until the work is used up. Returns
+  // false if the work ran out. Call this function after state.reset() or state.smooth().
   bool descend();
 
-  // True when no single move or swap makes the value better. Stops at the first that does.
+  // Returns true if no single move or swap improves the value. Stops at the first improving step.
   bool is_local_optimum();
 
-  // Perturbs and descends again and again, keeping the best, until the work is used up, or
-  // `patience` of it since something better was found.
+  // Perturbs and descends repeatedly and keeps the best state. Stops when the work is used up, or
+  // when `patience` of the work has passed since the last improvement.
   void iterate(std::uint64_t seed, std::int64_t patience);
 
-  // One unit is about one candidate looked at.
+  // Limits the work. One unit is about one candidate.
   void allow(std::int64_t work) { work_ = work; }
   std::int64_t work_left() const { return work_; }
 
@@ -49,9 +50,9 @@ class Refiner {
   void swap(int first, int second);
   void move(int vertex, int to);
   int next_waiting(int from) const;
-  bool settle(int first);  // from what is waiting only
-  void mark(int vertex);   // it and its neighbours may have found something better
-  void lower_bar(const Value& value);
+  bool settle(int first);  // visits waiting vertices only
+  void mark(int vertex);   // the vertex and its neighbours wait
+  void lower_acceptance(const Value& value);
   void consider_move(int vertex, int to, Choice& best);
   void consider_swaps(int vertex, int to, Choice& best);
   void consider_swap(int vertex, int other, int to, Choice& best);
@@ -68,30 +69,32 @@ class Refiner {
   }
 
   State& state_;
-  // What the next step has to be better than: of all since the descent began the least cost, the
-  // least squares since that went down, and the remote bytes since these did. Not the present
-  // value, since differences below kSame count as none and add up: a light vertex would go round
-  // for ever, a little dearer and more even by each step and cheaper by the last.
-  Value bar_;
+  // The value that the next step has to beat, compared in this order: the least cost since the
+  // descent began, the least sum of squares since that cost fell, the remote bytes since that sum
+  // fell. The value is not the present one: differences below kTieTolerance count as none but add
+  // up. A light vertex could then cycle for ever, if each step costs a little more and evens the
+  // loads, and the last step costs less.
+  Value acceptance_;
   std::int64_t work_ = 0;
-  bool recording_ = false;                      // into steps_
+  bool recording_ = false;                      // apply() adds to steps_
   std::pmr::monotonic_buffer_resource memory_;  // one allocation for all arrays but steps_
-  // Bytes between the vertex in hand and every other.
+  // Bytes between the vertex in hand and every other vertex.
   std::pmr::vector<double> edge_{&memory_};
-  std::pmr::vector<int> targets_{&memory_};      // nodes where it may find a partner
-  std::pmr::vector<SwapTerms> terms_{&memory_};  // [from][to], as of the epoch that each tells
+  std::pmr::vector<int> targets_{&memory_};  // nodes in which the vertex in hand may find a partner
+  std::pmr::vector<SwapTerms> terms_{&memory_};  // [from][to], each with its own epoch
   std::pmr::vector<float> bounds_{&memory_};     // of the candidates, by place
-  // [to][from]: the least change of locality over the vertices of `to` if one went to `from`; one
-  // look at it rules most nodes out for a vertex. Not a number where it has to be found again.
+  // [to][from]: the least change of locality if one vertex of `to` moved to `from`. This number
+  // alone rules out most nodes for a vertex. NaN: unknown.
   std::pmr::vector<LeastChange> least_back_{&memory_};
-  // Of a vertex that talks to all others, else 0.
+  // The lightest edge of a vertex that has an edge with every other vertex, else 0.
   std::pmr::vector<double> least_edge_{&memory_};
-  // Vertices whose neighbourhood changed since they were looked at.
+  // Vertices whose neighbourhood changed since the search last visited them.
   std::pmr::vector<char> waiting_{&memory_};
-  // The epoch of the state in which nothing better was found for a vertex.
-  std::pmr::vector<int> asked_{&memory_};
-  std::vector<Step> steps_;  // what was done since the best that iterate() knows
-  bool selective_;           // large graphs: only nodes that a vertex talks to, or relief
+  // The epoch of the state in which the search found no better step for a vertex.
+  std::pmr::vector<int> checked_epoch_{&memory_};
+  std::vector<Step> steps_;  // steps since the best state that iterate() knows
+  // For large graphs: a vertex tries only nodes with its peers, unless it is on the heaviest node.
+  bool selective_;
 };
 
 }  // namespace ondeloc::coordinated

@@ -5,10 +5,12 @@
 #include <limits>
 #include <numeric>
 
+#include "mapcore/map/coordinated/tuning.h"
+
 namespace ondeloc::coordinated {
 namespace {
 
-// Exchanging the names k and l leaves capacities, loads, links and penalties as they are.
+// True if exchanging the names k and l leaves capacities, loads, links and penalties unchanged.
 bool are_alike(const Target& target, int k, int l) {
   const auto n = static_cast<std::size_t>(target.nodes);
   const auto a = static_cast<std::size_t>(k), b = static_cast<std::size_t>(l);
@@ -23,8 +25,9 @@ bool are_alike(const Target& target, int k, int l) {
   return true;
 }
 
-// Rows to columns with the least sum, n x n row-major, O(n^3); the shortest augmenting path form
-// (R. Jonker and A. Volgenant, Computing 38, 1987). Returns the row of each column.
+// Assigns rows to columns with the least sum. The matrix is n x n, row-major; the time is O(n^3).
+// The method uses shortest augmenting paths (R. Jonker and A. Volgenant, Computing 38, 1987).
+// Returns the row of each column.
 std::vector<int> assign_least(const std::vector<int>& cost, int n) {
   constexpr int kUnreachable = std::numeric_limits<int>::max() / 2;
   const auto size = static_cast<std::size_t>(n) + 1;
@@ -48,7 +51,7 @@ std::vector<int> assign_least(const std::vector<int>& cost, int n) {
       }
       for (std::size_t j = 0; j < size; ++j) {
         if (used[j] != 0) {
-          row_price[static_cast<std::size_t>(row_of[j])] += delta;
+          row_price[row_of[j]] += delta;
           column_price[j] -= delta;
         } else {
           least[j] -= delta;
@@ -99,12 +102,11 @@ Part relabel(const Target& target, std::span<const int> part, std::span<const in
     }
     const auto rows = assign_least(cost, static_cast<int>(members.size()));
     for (std::size_t column = 0; column < members.size(); ++column) {
-      name[static_cast<std::size_t>(members[static_cast<std::size_t>(rows[column])])] =
-          members[column];
+      name[members[rows[column]]] = members[column];
     }
   }
   Part renamed;
-  for (const int group : part) renamed.push_back(name[static_cast<std::size_t>(group)]);
+  for (const int group : part) renamed.push_back(name[group]);
   return renamed;
 }
 
@@ -122,11 +124,12 @@ bool is_no_worse(const Value& a, const Value& b) {
          !is_less_remote(b.remote, a.remote);
 }
 
-// Home alone where there is room, else in exchange for a rank that does not belong there.
+// Moves the vertex to its previous node: alone if there is room, else in exchange for a rank that
+// does not belong there.
 bool bring_home(State& state, std::span<const int> previous, int vertex) {
-  const int here = state.part(vertex), home = previous[static_cast<std::size_t>(vertex)];
+  const int here = state.part(vertex), home = previous[vertex];
   const double alone = state.locality_change(vertex, here, home);
-  if (state.room(home) > 0 &&
+  if (state.free_slots(home) > 0 &&
       is_no_worse(state.value_after(vertex, -1, home, 0, alone), state.value())) {
     state.move(vertex, home);
     return true;
@@ -136,7 +139,7 @@ bool bring_home(State& state, std::span<const int> previous, int vertex) {
               .penalty[static_cast<std::size_t>(here) * static_cast<std::size_t>(state.nodes()) +
                        static_cast<std::size_t>(home)];
   for (const int other : state.members(home)) {
-    if (previous[static_cast<std::size_t>(other)] == home) continue;
+    if (previous[other] == home) continue;
     const double edge = edge_between(state.graph(), vertex, other);
     const double change = alone + state.locality_change(other, home, here) + penalty * edge;
     if (!is_no_worse(state.value_after(vertex, other, home, edge, change), state.value())) continue;
@@ -149,13 +152,11 @@ bool bring_home(State& state, std::span<const int> previous, int vertex) {
 }  // namespace
 
 void move_back(State& state, std::span<const int> previous) {
-  constexpr int kMostTurns = 4;
   bool moved = true;
-  for (int turn = 0; moved && turn < kMostTurns; ++turn) {
+  for (int turn = 0; moved && turn < tuning::kMoveBackRounds; ++turn) {
     moved = false;
     for (int i = 0; i < state.vertices(); ++i) {
-      if (state.part(i) != previous[static_cast<std::size_t>(i)])
-        moved = bring_home(state, previous, i) || moved;
+      if (state.part(i) != previous[i]) moved = bring_home(state, previous, i) || moved;
     }
   }
 }

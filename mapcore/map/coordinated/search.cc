@@ -5,39 +5,29 @@
 #include <limits>
 
 #include "mapcore/map/coordinated/relabel.h"
+#include "mapcore/map/coordinated/tuning.h"
 
 namespace ondeloc::coordinated {
 namespace {
 
-constexpr std::uint64_t kSeed = 5;  // found on tests/data/npb
-// Far beyond what any descent was seen to need: no input makes one endless.
-constexpr std::int64_t kAmple = 1'000'000'000;
-constexpr std::int64_t kCoarseWork = 2000;
-constexpr std::int64_t kCycleWork = 30;  // for a vertex
-constexpr std::int64_t kFewWork = 16;    // for a pair of vertices, where there are few
-constexpr std::int64_t kRoundWork = 3;   // times the usual work, without an early end
-constexpr int kFew = 32;                 // ranks, less than
-constexpr int kSmall = 64;               // ranks
-constexpr std::size_t kDense = 64;       // edges of a rank
-constexpr double kHeavy = 1.01;          // over the mean edge: rounding makes no edge heavy
-constexpr double kSmoothing = 3;  // over the mean load: found on tests/data/npb and made inputs
-
-// About what a general partitioner needs; few vertices get more, which takes some 0.1 ms: with what
-// it needs stencils of 24 and 27 ranks stayed 3 to 8 % above what annealing finds. Where distances
-// differ there are many more partitions that are not the same but for names.
+// Returns about the work that a general partitioner needs. Graphs with few vertices get more work,
+// which takes some 0.1 ms: with the usual work, stencils of 24 and 27 ranks stayed 3 to 8 % above
+// the cost that annealing finds.
 std::int64_t work_for(const Graph& graph) {
   const auto pairs = static_cast<std::int64_t>(graph.edges.size() / 2);
   const auto n = static_cast<std::int64_t>(graph.vertices);
-  const std::int64_t least = n < kFew ? kFewWork * n * n : 0;
-  return std::max(least, std::min<std::int64_t>(4000 + 25 * pairs, 30 * n));
+  const std::int64_t least = n < tuning::kFewVertices ? tuning::kPairWork * n * n : 0;
+  return std::max(least, std::min<std::int64_t>(tuning::kBaseWork + tuning::kEdgeWork * pairs,
+                                                tuning::kVertexWork * n));
 }
 
+// If distances differ, there are many more partitions that do not become equal by renaming nodes.
 std::int64_t work_for(const Graph& graph, const Target& target) {
   const std::int64_t work = work_for(graph);
   return target.uniform_penalty ? work : work * std::max(4, target.usable * target.usable) / 4;
 }
 
-// Of the work that is allowed, how much without success ends a search.
+// Returns the work without success after which a search with this much work ends.
 constexpr std::int64_t patience_for(std::int64_t work) { return 3 * work / 10; }
 
 }  // namespace
@@ -56,10 +46,31 @@ RankGraph::RankGraph(const MapRequest& request)
   rows = rows_of(view);
 }
 
+RankGraph::RankGraph(const Graph& whole, std::span<const int> members) : size(members.size(), 1) {
+  std::vector<int> own(static_cast<std::size_t>(whole.vertices), -1);
+  for (std::size_t i = 0; i < members.size(); ++i) own[members[i]] = static_cast<int>(i);
+  own_begin_.reserve(members.size() + 1);
+  own_begin_.push_back(0);
+  strength.reserve(members.size());
+  for (const int vertex : members) {
+    double inside = 0;
+    for (const Traffic::Edge& edge : whole.row(vertex)) {
+      if (own[edge.peer] < 0) continue;
+      own_edges_.push_back({own[edge.peer], edge.bytes});
+      inside += edge.bytes;
+    }
+    strength.push_back(inside);
+    own_begin_.push_back(own_edges_.size());
+  }
+  view = {static_cast<int>(members.size()), own_begin_, own_edges_, strength, size,
+          heavy_strength(strength)};
+  rows = rows_of(view);
+}
+
 const Graph& RankGraph::skeleton() {
   if (skeleton_.vertices > 0) return skeleton_;
   skeleton_ = view;
-  if (view.edges.size() > kDense * size.size()) keep_heavy_edges();
+  if (view.edges.size() > tuning::kDenseEdges * size.size()) keep_heavy_edges();
   return skeleton_;
 }
 
@@ -67,15 +78,15 @@ void RankGraph::keep_heavy_edges() {
   std::vector<double> mean;
   mean.reserve(size.size());
   for (int i = 0; i < view.vertices; ++i) {
-    const double bytes = rows[static_cast<std::size_t>(i)].bytes;
-    mean.push_back(bytes > 0 ? kHeavy * bytes / static_cast<double>(view.row(i).size()) : 0);
+    const double bytes = rows[i].bytes;
+    mean.push_back(bytes > 0 ? tuning::kHeavyEdge * bytes / static_cast<double>(view.row(i).size())
+                             : 0);
   }
   begin_.reserve(size.size() + 1);
   begin_.push_back(0);
   for (std::size_t i = 0; i < size.size(); ++i) {
     for (const Traffic::Edge& edge : view.row(static_cast<int>(i))) {
-      if (edge.bytes > std::min(mean[i], mean[static_cast<std::size_t>(edge.peer)]))
-        edges_.push_back(edge);
+      if (edge.bytes > std::min(mean[i], mean[edge.peer])) edges_.push_back(edge);
     }
     begin_.push_back(edges_.size());
   }
@@ -100,9 +111,9 @@ void Search::offer(const Part& part) {
   if (part.empty()) return;
   state_.reset(part);
   keep_better();
-  // Large graphs have been balanced while they were coarse.
-  if (target_.mean_load > 0 && graph_.vertices <= kSmall) {
-    state_.smooth(kSmoothing / target_.mean_load);
+  // Large graphs were already balanced while they were coarse.
+  if (target_.mean_load > 0 && graph_.vertices <= tuning::kFewToSmooth) {
+    state_.smooth(tuning::kSmoothing / target_.mean_load);
     refine();
     state_.smooth(0);
   }
@@ -119,9 +130,9 @@ void Search::cycle(const Graph& skeleton, std::uint64_t shuffle) {
     const Graph coarse = level->view();
     State state(coarse, target_);
     state.reset(part);
-    state.smooth(kSmoothing / target_.mean_load);
+    state.smooth(tuning::kSmoothing / target_.mean_load);
     Refiner refiner(state);
-    const std::int64_t work = kCycleWork * state.vertices();
+    const std::int64_t work = tuning::kCycleWork * state.vertices();
     refiner.allow(work);
     refiner.iterate(1 + shuffle, patience_for(work));
     part = project(*level, state.part());
@@ -132,22 +143,22 @@ void Search::cycle(const Graph& skeleton, std::uint64_t shuffle) {
 void Search::polish() {
   const std::int64_t work = work_for(graph_, target_);
   state_.reset(best_);
-  state_.smooth(kSmoothing / target_.mean_load);
+  state_.smooth(tuning::kSmoothing / target_.mean_load);
   refiner_.allow(3 * work / 10);
-  refiner_.iterate(kSeed, patience_for(work));
+  refiner_.iterate(tuning::kSeed, patience_for(work));
   state_.smooth(0);
   refine();
-  search_round_best(kSeed + 1, 7 * work / 10, patience_for(work));
+  search_round_best(tuning::kSeed + 1, 7 * work / 10, patience_for(work));
   settle();
 }
 
 void Search::search_on(const Graph& skeleton, int rounds) {
-  const std::int64_t work = kRoundWork * work_for(graph_);
+  const std::int64_t work = tuning::kRoundWork * work_for(graph_);
   for (int round = 0; round < rounds; ++round) {
     const auto shuffle = static_cast<std::uint64_t>(round) + 1;
     offer(coarse_solution(skeleton, target_, levels_of(skeleton, target_, shuffle)));
     cycle(skeleton, shuffle);
-    search_round_best(kSeed + 2 + static_cast<std::uint64_t>(round), work, work);
+    search_round_best(tuning::kSeed + 2 + static_cast<std::uint64_t>(round), work, work);
     settle();
   }
 }
@@ -159,12 +170,11 @@ void Search::search_round_best(std::uint64_t seed, std::int64_t work, std::int64
   keep_better();
 }
 
-// What was searched round about kicks only is made a local optimum as a whole: the next call that
-// starts from it keeps it.
+// A search by kicks refines only the surroundings of its kicks. This function makes the best
+// partition a local optimum as a whole, so that a call that starts from this partition keeps it.
 void Search::settle() {
-  constexpr int kMostTurns = 4;
-  if (graph_.vertices <= kSmall) return;
-  for (int turn = 0; turn < kMostTurns && !is_local_optimum(best_); ++turn) refine();
+  if (graph_.vertices <= tuning::kFewToSmooth) return;
+  for (int turn = 0; turn < tuning::kSettleRounds && !is_local_optimum(best_); ++turn) refine();
 }
 
 Levels levels_of(const Graph& graph, const Target& target, std::uint64_t shuffle) {
@@ -175,10 +185,10 @@ namespace {
 
 void refine_coarse(State& state, Refiner& refiner, const Part& part) {
   state.reset(part);
-  refiner.allow(kAmple);
+  refiner.allow(tuning::kUnlimitedWork);
   const double mean = state.target().mean_load;
   if (mean > 0) {
-    state.smooth(kSmoothing / mean);
+    state.smooth(tuning::kSmoothing / mean);
     refiner.descend();
     state.smooth(0);
   }
@@ -199,8 +209,8 @@ Part coarse_solution(const Graph& graph, const Target& target, const Levels& lev
     Refiner refiner(state);
     refine_coarse(state, refiner, part);
     if (first) {
-      refiner.allow(kCoarseWork);
-      refiner.iterate(1, patience_for(kCoarseWork));
+      refiner.allow(tuning::kCoarseWork);
+      refiner.iterate(1, patience_for(tuning::kCoarseWork));
     }
     part = project(*level, state.part());
   }
@@ -219,14 +229,14 @@ double coarse_cost(const Graph& graph, const Target& target, const Levels& level
   return state.value().cost;
 }
 
-Part Search::stay_put(std::span<const int> previous) {
+Part Search::relabel_to_previous(std::span<const int> previous) {
   state_.reset(relabel(target_, best_, previous));
   move_back(state_, previous);
   return {state_.part().begin(), state_.part().end()};
 }
 
 void Search::refine() {
-  refiner_.allow(kAmple);
+  refiner_.allow(tuning::kUnlimitedWork);
   refiner_.descend();
   if (state_.smoothing() == 0) keep_better();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search that starts, multilevel solution and refinement share: it keeps the best partition
-// that it has seen. Thread safety: none; one search per call.
+// The search that all starts, the multilevel solution and the refinement share. The search keeps
+// the best partition that it has seen. Thread safety: none; one search per call.
 #pragma once
 
 #include "mapcore/map/coordinated/multilevel.h"
@@ -8,23 +8,30 @@
 
 namespace ondeloc::coordinated {
 
-// The ranks of a request as a graph; owns what the view needs beside the traffic.
+// The ranks of a request as a graph. A RankGraph owns the arrays that its view needs beside the
+// traffic.
 struct RankGraph {
   explicit RankGraph(const MapRequest& request);
+  // Takes only the vertices `members` (ascending) of `whole` and the edges among them. The
+  // strengths are the sums of these edges.
+  RankGraph(const Graph& whole, std::span<const int> members);
+  RankGraph(const RankGraph&) = delete;
+  RankGraph& operator=(const RankGraph&) = delete;
   std::vector<double> strength;  // off-node bytes included
   std::vector<int> size;
   Graph view;
-  std::vector<Row> rows;  // of the view
-  // What coarser graphs are made of: of a dense graph only the edges that are heavier than the mean
-  // of one of their two ranks, because merging and growing look at the heaviest only; else `view`.
-  // Made when it is first asked for.
+  std::vector<Row> rows;  // rows of the view
+  // Returns the graph from which coarser graphs are made. For a dense graph the skeleton is the
+  // view with only those edges that are heavier than the mean edge of one of their two ranks,
+  // because merging and growing look only at the heaviest edges. Otherwise the skeleton is the view
+  // itself. The skeleton is made at the first call.
   const Graph& skeleton();
 
  private:
   void keep_heavy_edges();
   Graph skeleton_;
-  std::vector<std::size_t> begin_;
-  std::vector<Traffic::Edge> edges_;
+  std::vector<std::size_t> begin_, own_begin_;  // row begins of the skeleton and of a subset
+  std::vector<Traffic::Edge> edges_, own_edges_;
 };
 
 class Search {
@@ -32,22 +39,26 @@ class Search {
   Search(const Graph& graph, const Target& target);
 
   bool is_local_optimum(const Part& part);
-  void adopt(const Part& part);  // keeps it, without refinement, if it is the best
-  // Refines the part, on the smoothed cost too, and keeps it if it is the best. Empty: ignored.
+  void adopt(const Part& part);  // keeps the part, without refinement, if the part is the best
+  // Refines the part, in small graphs on the smoothed cost too, and keeps the result if it is the
+  // best. Ignores an empty part.
   void offer(const Part& part);
-  // Searches among groups of ranks that are together in the best, coarsest groups first (C.
-  // Walshaw, "Multilevel refinement for combinatorial optimisation problems", Ann. Oper. Res. 131,
-  // 2004).
+  // Searches among groups of ranks that are together in the best partition, coarsest groups first
+  // (C. Walshaw, "Multilevel refinement for combinatorial optimisation problems", Ann. Oper. Res.
+  // 131, 2004).
   void cycle(const Graph& skeleton, std::uint64_t shuffle = 0);
-  // Iterated local search round the best for about the work that a general partitioner needs.
+  // Iterated local search from the best partition, with about the work that a general partitioner
+  // needs.
   void polish();
-  // Goes on, round after round: another multilevel solution, a cycle over other groups, and some
-  // times the work of polish(). What more rounds find costs no more than what fewer do.
+  // Continues the search, round after round. A round tries another multilevel solution, a cycle
+  // over other groups, and several times the usual work. More rounds never give a higher cost than
+  // fewer rounds.
   void search_on(const Graph& skeleton, int rounds);
-  // Makes the best a local optimum as a whole.
+  // Refines the best partition until it is a local optimum as a whole.
   void settle();
-  // The best, renamed and moved back so that as many vertices as possible are where they were.
-  Part stay_put(std::span<const int> previous);
+  // Returns the best partition, with nodes renamed and vertices moved back so that as many vertices
+  // as possible are on their previous node.
+  Part relabel_to_previous(std::span<const int> previous);
 
   const Part& best() const { return best_; }
   const Value& value() const { return value_; }
@@ -65,23 +76,15 @@ class Search {
   Value value_;
 };
 
-// Made once for all that solve on them; `shuffle` as in coarsen().
+// Makes the levels once for all functions that solve on them; `shuffle` as in coarsen().
 Levels levels_of(const Graph& graph, const Target& target, std::uint64_t shuffle = 0);
 
-// Grown and searched on the coarsest level and refined on the way back, up to the finest graph but
-// one.
+// Returns a partition of `graph` that was grown and searched on the coarsest level and refined on
+// every finer level, but not on `graph` itself.
 Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels);
 
-// What that costs on the coarsest graph already: finer ones make it little better. Infinite where
-// there is none or nothing fits.
+// Returns the cost of that solution after refinement on the coarsest graph. Finer graphs improve
+// this cost only little. Infinite if there is no coarser graph or no partition fits.
 double coarse_cost(const Graph& graph, const Target& target, const Levels& levels);
-
-// The nodes that the algorithm locality gives (mapcore/map/locality.cc).
-struct Start {
-  Part part;
-  double remote = 0;  // bytes between nodes, at least
-};
-Start locality_start(const MapRequest& request, RankGraph& ranks, const Target& target,
-                     const Levels& levels);
 
 }  // namespace ondeloc::coordinated

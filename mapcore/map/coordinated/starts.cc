@@ -13,12 +13,11 @@ namespace {
 
 constexpr double kFull = std::numeric_limits<double>::infinity();
 
-// The node of every slot, slots in the order of nodes.
+// Returns the node of every slot, with the slots in the order of nodes.
 Part nodes_of_slots(const Target& target) {
   Part nodes;
   for (int k = 0; k < target.nodes; ++k)
-    nodes.insert(nodes.end(),
-                 static_cast<std::size_t>(target.capacity[static_cast<std::size_t>(k)]), k);
+    nodes.insert(nodes.end(), static_cast<std::size_t>(target.capacity[k]), k);
   return nodes;
 }
 
@@ -36,7 +35,7 @@ Part scatter_start(const Graph& graph, const Target& target) {
   part.reserve(n);
   for (int turn = 0; part.size() < n; ++turn) {
     for (int k = 0; k < target.nodes && part.size() < n; ++k) {
-      if (turn < target.capacity[static_cast<std::size_t>(k)]) part.push_back(k);
+      if (turn < target.capacity[k]) part.push_back(k);
     }
   }
   return part;
@@ -44,8 +43,8 @@ Part scatter_start(const Graph& graph, const Target& target) {
 
 namespace {
 
-// The generator of seed 1 costs more to set up than a small mapping takes: its first numbers are
-// kept.
+// The generator of seed 1 takes longer to set up than a small mapping takes, so its first numbers
+// are kept.
 class SeedOne {
  public:
   std::uint64_t next() {
@@ -106,7 +105,7 @@ Part balance_start(const Graph& graph, const Target& target) {
       best = level[k] < least ? k : best;
       least = std::min(least, level[k]);
     }
-    part[static_cast<std::size_t>(next.rank)] = static_cast<int>(best);
+    part[next.rank] = static_cast<int>(best);
     load[best] += next.strength;
     level[best] = --room[best] > 0 ? load[best] * target.per_byte[best] : kFull;
   }
@@ -120,14 +119,15 @@ struct Pair {
   int a, b;
 };
 
-// Descending bytes, ties by rank.
+// Orders by descending bytes, then by rank.
 bool comes_first(const Pair& x, const Pair& y) {
   if (x.bytes != y.bytes) return x.bytes > y.bytes;
   return x.a != y.a ? x.a < y.a : x.b < y.b;
 }
 
-// Of the sorted list of all pairs those that place a rank. Both ranks of a pair have a node after
-// it, so a rank is placed by its first pair and the list needs no more than one pair a rank.
+// Returns the pairs that place a rank, in the order of the sorted list of all pairs. Both ranks of
+// a pair have a node once the pair was handled. The first pair of a rank therefore places the rank,
+// and the list needs at most one pair for each rank.
 std::vector<Pair> placing_pairs(std::span<const Row> rows) {
   std::vector<Pair> pairs;
   pairs.reserve(rows.size());
@@ -141,73 +141,84 @@ std::vector<Pair> placing_pairs(std::span<const Row> rows) {
 
 class Assignment {
  public:
-  Assignment(int ranks, const Target& target, std::span<const int> previous)
+  Assignment(int ranks, const Target& target, std::span<const int> previous, PairReading reading)
       : previous_(previous),
-        room_(target.capacity),
-        part_(static_cast<std::size_t>(ranks), -1),
-        left_(ranks) {}
+        reading_(reading),
+        free_slots_(target.capacity),
+        part_(static_cast<std::size_t>(ranks), -1) {}
 
-  bool has(int rank) const { return node_of(rank) >= 0; }
-  int node_of(int rank) const { return part_[static_cast<std::size_t>(rank)]; }
-  int left() const { return left_; }
-  int room(int node) const { return room_[static_cast<std::size_t>(node)]; }
-  int previous(int rank) const {
-    return previous_.empty() ? -1 : previous_[static_cast<std::size_t>(rank)];
+  bool has(int rank) const { return part_[rank] >= 0; }
+
+  void place_pair(const Pair& pair) {
+    if (has(pair.a) && has(pair.b)) return;
+    if (has(pair.a)) return join(pair.b, pair.a);
+    if (has(pair.b)) return join(pair.a, pair.b);
+    const int first = previous(pair.a), second = previous(pair.b);
+    if (reading_ == PairReading::kLiteral && can_stay(first, second)) {
+      place(pair.a, first);
+      place(pair.b, second);
+      return;
+    }
+    int node = -1;
+    if (reading_ == PairReading::kAuthors && free_slots(first) > 0) node = first;
+    if (reading_ == PairReading::kTogether && first == second && free_slots(first) >= 2)
+      node = first;
+    place(pair.a, node >= 0 ? node : next_node(2));
+    place_near(pair.b, part_[pair.a]);
+  }
+
+  // A rank without traffic stays on its previous node if the node has room.
+  void place_alone(int rank) { place_near(rank, previous(rank)); }
+
+  Part take() { return std::move(part_); }
+
+ private:
+  int free_slots(int node) const { return node < 0 ? 0 : free_slots_[node]; }
+  int previous(int rank) const { return previous_.empty() ? -1 : previous_[rank]; }
+  bool can_stay(int first, int second) const {
+    return first == second ? free_slots(first) >= 2
+                           : free_slots(first) > 0 && free_slots(second) > 0;
   }
   void place(int rank, int node) {
-    part_[static_cast<std::size_t>(rank)] = node;
-    --room_[static_cast<std::size_t>(node)];
-    --left_;
+    part_[rank] = node;
+    --free_slots_[node];
   }
-  void place_near(int rank, int node) { place(rank, room(node) > 0 ? node : next_node(1)); }
-  void place_pair(const Pair& pair) {
-    const int here = previous(pair.a);
-    const bool stays = here >= 0 && here == previous(pair.b) && room(here) >= 2;
-    const int node = stays ? here : next_node(2);
-    place(pair.a, node);
-    place_near(pair.b, node);
+  void place_near(int rank, int node) { place(rank, free_slots(node) > 0 ? node : next_node(1)); }
+  void join(int rank, int placed) {
+    const bool stays = reading_ == PairReading::kLiteral && free_slots(previous(rank)) > 0;
+    place_near(rank, stays ? previous(rank) : part_[placed]);
   }
+  // Line 11: returns the next node, round-robin, with room for `wanted` ranks. If no node has that
+  // room, returns the next node with room for one rank.
   int next_node(int wanted) {
-    const int n = static_cast<int>(room_.size());
+    const int n = static_cast<int>(free_slots_.size());
     for (; wanted > 0; --wanted) {
       for (int step = 0; step < n; ++step) {
         const int node = (turn_ + step) % n;
-        if (room(node) < wanted) continue;
+        if (free_slots(node) < wanted) continue;
         turn_ = (node + 1) % n;
         return node;
       }
     }
     return -1;
   }
-  Part take() { return std::move(part_); }
 
- private:
   std::span<const int> previous_;
-  std::vector<int> room_;
+  PairReading reading_;
+  std::vector<int> free_slots_;
   Part part_;
-  int left_;
   int turn_ = 0;
 };
 
 }  // namespace
 
-Part ondeloc_start(std::span<const Row> rows, const Target& target, std::span<const int> previous) {
-  Assignment at(static_cast<int>(rows.size()), target, previous);
-  for (const Pair& pair : placing_pairs(rows)) {
-    const bool has_a = at.has(pair.a), has_b = at.has(pair.b);
-    if (!has_a && !has_b) {
-      at.place_pair(pair);
-    } else if (!has_a) {
-      at.place_near(pair.a, at.node_of(pair.b));
-    } else if (!has_b) {
-      at.place_near(pair.b, at.node_of(pair.a));
-    }
-  }
-  for (int rank = 0; rank < static_cast<int>(rows.size()); ++rank) {
-    if (at.has(rank)) continue;
-    const int before = at.previous(rank);
-    at.place(rank, before >= 0 && at.room(before) > 0 ? before : at.next_node(1));
-  }
+Part ondeloc_start(std::span<const Row> rows, const Target& target, std::span<const int> previous,
+                   PairReading reading) {
+  const int ranks = static_cast<int>(rows.size());
+  Assignment at(ranks, target, previous, reading);
+  for (const Pair& pair : placing_pairs(rows)) at.place_pair(pair);
+  for (int rank = 0; rank < ranks; ++rank)
+    if (!at.has(rank)) at.place_alone(rank);
   return at.take();
 }
 

@@ -8,7 +8,7 @@ namespace ondeloc::coordinated {
 
 namespace {
 
-// What the arrays of a state take, and something for alignment.
+// Returns the size of the arrays of a state, with some room for alignment.
 std::size_t state_octets(std::size_t vertices, std::size_t nodes, std::size_t places) {
   const std::size_t ints = vertices + places + nodes, sizes = vertices + 2 * nodes;
   const std::size_t floats = places * (nodes + 1), doubles = nodes * (1 + nodes + vertices);
@@ -16,7 +16,7 @@ std::size_t state_octets(std::size_t vertices, std::size_t nodes, std::size_t pl
          doubles * sizeof(double) + 256;
 }
 
-std::size_t places_of(const Target& target) {
+std::size_t positions_of(const Target& target) {
   return static_cast<std::size_t>(
       std::accumulate(target.capacity.begin(), target.capacity.end(), 0));
 }
@@ -28,10 +28,10 @@ State::State(const Graph& graph, const Target& target)
       target_(target),
       nodes_(target.nodes),
       memory_(state_octets(static_cast<std::size_t>(graph.vertices),
-                           static_cast<std::size_t>(target.nodes), places_of(target))) {
+                           static_cast<std::size_t>(target.nodes), positions_of(target))) {
   const auto n = static_cast<std::size_t>(graph.vertices), k = static_cast<std::size_t>(nodes_);
   part_.resize(n);
-  place_.resize(n);
+  position_.resize(n);
   first_member_.resize(k);
   member_count_.resize(k);
   used_.resize(k);
@@ -39,23 +39,23 @@ State::State(const Graph& graph, const Target& target)
   link_.resize(k * k);
   bytes_to_.resize(n * k);
   for (std::size_t node = 0; node < k; ++node) {
-    first_member_[node] = places_;
-    places_ += static_cast<std::size_t>(target.capacity[node]);
+    first_member_[node] = positions_;
+    positions_ += static_cast<std::size_t>(target.capacity[node]);
   }
-  members_.resize(places_);
-  weight_.resize(places_);
-  near_.resize(places_ * k);
+  members_.resize(positions_);
+  weight_.resize(positions_);
+  near_.resize(positions_ * k);
 }
 
-// The vertex has this place among the members of its node from now on.
-void State::seat(int vertex, std::size_t place) {
+// Gives the vertex this position among the members of its node.
+void State::put_at(int vertex, std::size_t position) {
   const auto v = static_cast<std::size_t>(vertex);
-  place_[v] = place;
-  members_[place] = vertex;
-  weight_[place] = to_weight(graph_.strength[v]);
+  position_[v] = position;
+  members_[position] = vertex;
+  weight_[position] = to_weight(graph_.strength[v]);
   const double* bytes = &bytes_to_[index(vertex, 0)];
   for (int k = 0; k < nodes_; ++k)
-    near_[static_cast<std::size_t>(k) * places_ + place] = to_weight(bytes[k]);
+    near_[static_cast<std::size_t>(k) * positions_ + position] = to_weight(bytes[k]);
 }
 
 void State::reset(std::span<const int> part) {
@@ -70,11 +70,10 @@ void State::reset(std::span<const int> part) {
     used_[k] += graph_.size[v];
     load_[k] += graph_.strength[v];
     double* bytes = &bytes_to_[index(i, 0)];
-    for (const Traffic::Edge& edge : graph_.row(i))
-      bytes[part_[static_cast<std::size_t>(edge.peer)]] += edge.bytes;
+    for (const Traffic::Edge& edge : graph_.row(i)) bytes[part_[edge.peer]] += edge.bytes;
     double* row = &link_[k * static_cast<std::size_t>(nodes_)];
     for (int l = 0; l < nodes_; ++l) row[l] += bytes[l];
-    seat(i, first_member_[k] + member_count_[k]++);
+    put_at(i, first_member_[k] + member_count_[k]++);
   }
   refresh();
 }
@@ -87,8 +86,7 @@ void State::refresh() {
   largest_link_ = 0;
   locality_ = 0;
   for (int k = 0; k < nodes_; ++k) {
-    const double load =
-        load_[static_cast<std::size_t>(k)] * target_.per_byte[static_cast<std::size_t>(k)];
+    const double load = load_[k] * target_.per_byte[k];
     value_.squares += load * load;
     int rank = load > top[0] ? 0 : load > top[1] ? 1 : load > top[2] ? 2 : 3;
     for (int r = 2; r > rank; --r) top[r] = top[r - 1], heaviest_[r] = heaviest_[r - 1];
@@ -114,7 +112,8 @@ void State::smooth(double smoothing) {
 void State::shift_bytes(int vertex, int from, int to) {
   const auto v = static_cast<std::size_t>(vertex);
   const double* bytes = &bytes_to_[index(vertex, 0)];
-  // What it exchanges with its old node now crosses, what with its new node no longer does.
+  // The vertex's bytes with its old node now cross the link, and its bytes with its new node no
+  // longer do.
   const double between = link_[index(from, to)] + bytes[from] - bytes[to];
   for (int k = 0; k < nodes_; ++k) {
     if (bytes[k] == 0) continue;
@@ -126,14 +125,14 @@ void State::shift_bytes(int vertex, int from, int to) {
     double* peer = &bytes_to_[index(edge.peer, 0)];
     peer[from] -= edge.bytes;
     peer[to] += edge.bytes;
-    float* near = &near_[place_[static_cast<std::size_t>(edge.peer)]];
-    near[static_cast<std::size_t>(from) * places_] = to_weight(peer[from]);
-    near[static_cast<std::size_t>(to) * places_] = to_weight(peer[to]);
+    float* near = &near_[position_[edge.peer]];
+    near[static_cast<std::size_t>(from) * positions_] = to_weight(peer[from]);
+    near[static_cast<std::size_t>(to) * positions_] = to_weight(peer[to]);
   }
-  load_[static_cast<std::size_t>(from)] -= graph_.strength[v];
-  load_[static_cast<std::size_t>(to)] += graph_.strength[v];
-  used_[static_cast<std::size_t>(from)] -= graph_.size[v];
-  used_[static_cast<std::size_t>(to)] += graph_.size[v];
+  load_[from] -= graph_.strength[v];
+  load_[to] += graph_.strength[v];
+  used_[from] -= graph_.size[v];
+  used_[to] += graph_.size[v];
   part_[v] = to;
 }
 
@@ -141,9 +140,9 @@ void State::move(int vertex, int node) {
   const auto v = static_cast<std::size_t>(vertex);
   const auto a = static_cast<std::size_t>(part_[v]), b = static_cast<std::size_t>(node);
   shift_bytes(vertex, part_[v], node);
-  const std::size_t place = place_[v];
-  seat(members_[first_member_[a] + --member_count_[a]], place);
-  seat(vertex, first_member_[b] + member_count_[b]++);
+  const std::size_t position = position_[v];
+  put_at(members_[first_member_[a] + --member_count_[a]], position);
+  put_at(vertex, first_member_[b] + member_count_[b]++);
   refresh();
 }
 
@@ -152,14 +151,14 @@ void State::swap(int first, int second) {
   const int a = part_[i], b = part_[j];
   shift_bytes(first, a, b);
   shift_bytes(second, b, a);
-  const std::size_t place = place_[i];
-  seat(first, place_[j]);
-  seat(second, place);
+  const std::size_t position = position_[i];
+  put_at(first, position_[j]);
+  put_at(second, position);
   refresh();
 }
 
-// The largest R_kl/X_kl after the move; links that no one needs to know (all below `floor`) may be
-// left out.
+// Returns the largest R_kl/X_kl after the move. Links that the move does not touch may be left out
+// if all of them are below `floor`: they do not matter to the caller.
 double State::links_after(int first, int second, int from, int to, double edge,
                           double floor) const {
   const double* out = bytes_to(first);
@@ -184,12 +183,11 @@ double State::links_after(int first, int second, int from, int to, double edge,
   return most;
 }
 
-// All of the value but the links: their congestion only adds to it.
+// Computes the value without the links, whose congestion can only add to the value.
 Value State::least_after(int first, int second, int to, double edge, double known_locality) const {
   const int from = part(first);
   const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
-  const double moved = graph_.strength[static_cast<std::size_t>(first)] -
-                       (second >= 0 ? graph_.strength[static_cast<std::size_t>(second)] : 0);
+  const double moved = graph_.strength[first] - (second >= 0 ? graph_.strength[second] : 0);
   const double old_a = load_[a] * target_.per_byte[a], old_b = load_[b] * target_.per_byte[b];
   const double new_a = (load_[a] - moved) * target_.per_byte[a];
   const double new_b = (load_[b] + moved) * target_.per_byte[b];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A partition of a graph over the nodes with everything kept incrementally that a move changes:
-// node loads M, link loads R, and for every vertex the bytes it exchanges with each node (the gain
+// A partition of a graph over the nodes. The state keeps incrementally all numbers that a move
+// changes: node loads M, link loads R, and for every vertex its bytes with each node (the gain
 // table of C. M. Fiduccia and R. M. Mattheyses, "A linear-time heuristic for improving network
 // partitions", DAC 1982, extended to k parts as in L. A. Sanchis, IEEE Trans. Comput. 38(1), 1989).
-// One move costs the degree of the vertex plus the number of nodes squared; nothing is allocated
-// after reset(). Thread safety: none; one state per call.
+// The time of one move grows with the degree of the vertex plus the square of the number of nodes.
+// Nothing is allocated after reset(). Thread safety: none; one state per call.
 #pragma once
 
 #include <memory_resource>
@@ -14,20 +14,23 @@
 
 namespace ondeloc::coordinated {
 
-// What two partitions are compared by, in this order, in units of Target: the predicted cost; then,
-// because its maximum has plateaus, the sum of squared loads; then the bytes between nodes.
+// The value by which two partitions are compared, in units of Target, in this order: the predicted
+// cost; the sum of squared loads, because the maximum in the cost has plateaus; the bytes between
+// nodes.
 struct Value {
   double cost = 0;
   double squares = 0;
   double remote = 0;
 };
 
-// Sums of the same numbers in another order differ in the last bits: that is no difference.
-inline constexpr double kSame = 1e-11;
-inline bool is_less(double a, double b) { return a < b - kSame * b; }
-// Of bytes between nodes, of which there may be none: rounding leaves something of what was added
-// and taken away again, on either side of 0. In units of Target all bytes come to about 1.
-inline bool is_less_remote(double a, double b) { return a < b - kSame; }
+// Relative tolerance: sums of the same numbers in another order differ in the last bits, and such
+// numbers count as equal.
+inline constexpr double kTieTolerance = 1e-11;
+inline bool is_less(double a, double b) { return a < b - kTieTolerance * b; }
+// Compares bytes between nodes, with an absolute tolerance. If there are no such bytes, rounding
+// leaves a rest of the numbers that were added and subtracted, on either side of 0. In units of
+// Target the sum of all bytes is about 1.
+inline bool is_less_remote(double a, double b) { return a < b - kTieTolerance; }
 inline bool is_better(const Value& a, const Value& b) {
   if (is_less(a.cost, b.cost)) return true;
   if (is_less(b.cost, a.cost)) return false;
@@ -44,12 +47,12 @@ class State {
   State(const Graph& graph, const Target& target);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  // With smoothing > 0 the cost is locality + smoothing * sum of squared loads until it is set back
-  // to 0: several nodes with the same largest load are a plateau of the true cost that single moves
-  // cannot leave, and a slope of this one.
+  // With smoothing > 0 the cost is locality + smoothing * sum of squared loads, until smoothing is
+  // set back to 0. If several nodes have the same largest load, the true cost has a plateau that
+  // single moves cannot leave. The smoothed cost has a slope there.
   void smooth(double smoothing);
   double smoothing() const { return smoothing_; }
-  // REQUIRES: part[i] in range, no node above its capacity.
+  // REQUIRES: part[i] is in range, and no node is above its capacity.
   void reset(std::span<const int> part);
 
   int vertices() const { return graph_.vertices; }
@@ -58,46 +61,43 @@ class State {
   const Target& target() const { return target_; }
   const Value& value() const { return value_; }
   std::span<const int> part() const { return part_; }
-  int part(int vertex) const { return part_[static_cast<std::size_t>(vertex)]; }
+  int part(int vertex) const { return part_[vertex]; }
   std::span<const int> members(int node) const {
     const auto k = static_cast<std::size_t>(node);
     return std::span(members_).subspan(first_member_[k], member_count_[k]);
   }
-  int room(int node) const {
-    return target_.capacity[static_cast<std::size_t>(node)] - used_[static_cast<std::size_t>(node)];
-  }
-  double load(int node) const { return load_[static_cast<std::size_t>(node)]; }
-  // Bytes between the vertex and all vertices on each node; nodes() numbers.
+  int free_slots(int node) const { return target_.capacity[node] - used_[node]; }
+  double load(int node) const { return load_[node]; }
+  // Bytes between the vertex and all vertices on each node: nodes() numbers.
   const double* bytes_to(int vertex) const { return &bytes_to_[index(vertex, 0)]; }
   double link(int k, int l) const { return link_[index(k, l)]; }
-  // Of a vertex among the members of all nodes, in the order of nodes; below places().
-  std::size_t place(int vertex) const { return place_[static_cast<std::size_t>(vertex)]; }
-  std::size_t first_place(int node) const { return first_member_[static_cast<std::size_t>(node)]; }
-  std::size_t places() const { return places_; }
-  // For loops over all members of a node, each in the order of members(): their bytes, and their
-  // bytes to the node `to`, times Target::unit and rounded to float: bounds, not results.
-  const float* weights_of(int node) const {
-    return &weight_[first_member_[static_cast<std::size_t>(node)]];
-  }
+  // Index of a vertex among the members of all nodes, in the order of nodes; below positions().
+  std::size_t position(int vertex) const { return position_[vertex]; }
+  std::size_t first_position(int node) const { return first_member_[node]; }
+  std::size_t positions() const { return positions_; }
+  // Arrays for loops over all members of a node, in the order of members(): the bytes of each
+  // member, and the bytes of each member with the node `to`. The numbers are in units of Target and
+  // rounded to float. Use them for bounds, not for results.
+  const float* weights_of(int node) const { return &weight_[first_member_[node]]; }
   const float* weights_between(int node, int to) const {
-    return &near_[static_cast<std::size_t>(to) * places_ +
-                  first_member_[static_cast<std::size_t>(node)]];
+    return &near_[static_cast<std::size_t>(to) * positions_ + first_member_[node]];
   }
-  // Changes with every move.
+  // The epoch changes with every change of the state.
   int epoch() const { return epoch_; }
 
-  // REQUIRES: the vertex fits, or the two fit in each other's place.
+  // REQUIRES: the vertex fits, or the two vertices fit in each other's place.
   void move(int vertex, int node);
   void swap(int first, int second);
 
-  // The value after moving `first` to the node `to`, and `second` (if >= 0) from there back to the
-  // node of `first`; `edge` = bytes between the two. Nothing changes. `known_locality`: change of
-  // the locality term, from locality_change().
+  // Returns the value after `first` moves to the node `to`, and `second` (if >= 0) moves from there
+  // to the node of `first`. `edge`: bytes between the two. `known_locality`: change of the locality
+  // term, from locality_change() and for a swap the penalty of the edge. The state does not change.
   Value value_after(int first, int second, int to, double edge, double known_locality) const;
-  // The same where it is better than `best`, which it becomes then.
+  // Computes the same value. If it is better than `best`, stores the value in `best` and returns
+  // true.
   bool improves(int first, int second, int to, double edge, double known_locality,
                 Value& best) const;
-  // Change of the locality term when the vertex alone moves.
+  // Change of the locality term when the vertex moves alone.
   double locality_change(int vertex, int from, int to) const {
     const double* bytes = bytes_to(vertex);
     const double* penalty = target_.penalty.data();
@@ -111,31 +111,30 @@ class State {
   }
   double locality() const { return locality_; }
   double largest_link() const { return largest_link_; }  // max R_kl/X_kl
-  // The largest M_k/B_k over the nodes but these two.
+  // The largest M_k/B_k over all nodes except a and b.
   double largest_load_without(int a, int b) const {
     for (const int k : heaviest_) {
       if (k >= 0 && k != a && k != b) {
-        return load_[static_cast<std::size_t>(k)] * target_.per_byte[static_cast<std::size_t>(k)];
+        return load_[k] * target_.per_byte[k];
       }
     }
     return 0;
   }
-  // What no partition's cost is below while its locality is as it is.
+  // Lower bound of the cost of all partitions with the present locality.
   double floor() const { return floor_; }
   int heaviest() const { return heaviest_[0]; }
 
  private:
   std::size_t index(int row, int column) const {
-    return static_cast<std::size_t>(row) * static_cast<std::size_t>(nodes_) +
-           static_cast<std::size_t>(column);
+    return static_cast<std::size_t>(row) * nodes_ + column;
   }
   void shift_bytes(int vertex, int from, int to);
-  void seat(int vertex, std::size_t place);
+  void put_at(int vertex, std::size_t position);
   float to_weight(double bytes) const {
     const auto weight = static_cast<float>(bytes * target_.unit);
     return weight > kLeastWeight ? weight : 0;
   }
-  void refresh();  // value_, heaviest_, locality_ from load_ and link_
+  void refresh();  // computes value_, heaviest_, locality_ from load_ and link_
   Value least_after(int first, int second, int to, double edge, double known_locality) const;
   void add_links(Value& value, int first, int second, int to, double edge, double locality) const;
   double links_after(int first, int second, int from, int to, double edge, double floor) const;
@@ -146,9 +145,10 @@ class State {
   static constexpr float kLeastWeight = 1e-30F;  // denormal numbers are slow
   std::pmr::monotonic_buffer_resource memory_;   // one allocation for all arrays
   std::pmr::vector<int> part_{&memory_}, members_{&memory_}, used_{&memory_};
-  // members_[place_[i]] = i
-  std::pmr::vector<std::size_t> place_{&memory_}, first_member_{&memory_}, member_count_{&memory_};
-  std::size_t places_ = 0;
+  // members_[position_[i]] = i
+  std::pmr::vector<std::size_t> position_{&memory_}, first_member_{&memory_},
+      member_count_{&memory_};
+  std::size_t positions_ = 0;
   std::pmr::vector<float> weight_{&memory_}, near_{&memory_};
   int epoch_ = 0;
   std::pmr::vector<double> load_{&memory_}, link_{&memory_}, bytes_to_{&memory_};

@@ -7,23 +7,19 @@
 #include <numeric>
 
 #include "mapcore/map/coordinated/state.h"
+#include "mapcore/map/coordinated/tuning.h"
 
 namespace ondeloc::coordinated {
 namespace {
 
 constexpr int kFar = std::numeric_limits<int>::max();
-constexpr std::size_t kChainEdges = 12;  // edges of a rank, on average: more is no chain or grid
-constexpr int kLeast = 5;         // ranks of a node, on average: merging finds boxes of fewer
-constexpr double kLight = 0.125;  // of the heaviest edge of either rank: edges that give no shape
-constexpr std::size_t kPivots = 4;
-constexpr std::size_t kMany = 256;  // ranks
-// Orders tried, of many ranks the first only: by the distance to one pivot less that to the other.
-constexpr std::size_t kOrdersOfMany = 3;
+// Orders to try: by the distance to one pivot less the distance to the other. With many ranks only
+// the first orders are tried.
 constexpr std::array<std::array<std::size_t, 2>, 5> kOrders = {
     {{0, 1}, {0, 2}, {1, 2}, {0, 3}, {2, 3}}};
-constexpr int kLeft = -1;  // in part_, while a sweep lasts
+constexpr int kLeft = -1;  // in part_, during a sweep
 
-// Some of the nodes, taken as one.
+// Some of the nodes, treated as one node.
 struct Side {
   int capacity = 0;
   double per_byte = 0;
@@ -32,7 +28,7 @@ struct Side {
 struct Cut {
   double cost = std::numeric_limits<double>::max();
   double crossing = 0;
-  std::size_t count = 0;  // of vertices on the left; 0: none was found
+  std::size_t count = 0;  // vertices on the left; 0: no cut was found
 };
 
 class Bisection {
@@ -55,13 +51,13 @@ class Bisection {
 
   Part run() {
     if (!split(order_, 0, nodes_.size())) return {};
-    for (int& part : part_) part = nodes_[static_cast<std::size_t>(part)];
+    for (int& part : part_) part = nodes_[part];
     return std::move(part_);
   }
 
  private:
-  // Spreads the vertices, of which part_ is `first`, over the nodes first .. last - 1. False where
-  // they do not fit, or cost too much.
+  // Spreads the vertices over the nodes first .. last - 1. part_ of each of them is `first`.
+  // Returns false if the vertices do not fit or cost too much.
   bool split(std::span<int> vertices, std::size_t first, std::size_t last) {
     if (last - first < 2 || vertices.empty()) return true;
     const std::size_t middle = first + (last - first) / 2;
@@ -71,8 +67,7 @@ class Bisection {
     if (target_.uniform_penalty) least_ += cut.crossing * penalty();
     if (!is_less(least_, limit_)) return false;
     std::copy_n(best_.begin(), vertices.size(), vertices.begin());
-    for (const int vertex : vertices.subspan(cut.count))
-      part_[static_cast<std::size_t>(vertex)] = static_cast<int>(middle);
+    for (const int vertex : vertices.subspan(cut.count)) part_[vertex] = static_cast<int>(middle);
     return split(vertices.first(cut.count), first, middle) &&
            split(vertices.subspan(cut.count), middle, last);
   }
@@ -89,11 +84,12 @@ class Bisection {
     return side;
   }
 
-  // The order that it belongs to is left in best_.
+  // Returns the best cut and leaves the order of that cut in best_.
   Cut best_cut(std::span<int> vertices, int inside, const Side& left, const Side& right) {
     find_pivots(vertices, inside);
     Cut best;
-    const std::size_t orders = vertices.size() > kMany ? kOrdersOfMany : kOrders.size();
+    const std::size_t orders =
+        vertices.size() > tuning::kManySwept ? tuning::kOrdersOfMany : kOrders.size();
     for (const auto& [near, far] : std::span(kOrders).first(orders)) {
       sort_by(vertices, distance_[near], distance_[far]);
       const Cut cut = sweep(vertices, inside, left, right, best);
@@ -104,31 +100,31 @@ class Bisection {
     return best;
   }
 
-  // The best place to cut the vertices as they are ordered, where it is better than `best`.
+  // Returns the best cut of the vertices in their present order, or `best` if no cut is better.
   Cut sweep(std::span<const int> vertices, int inside, const Side& left, const Side& right,
             Cut best) {
     double all = 0, on_left = 0, crossing = 0;
-    for (const int vertex : vertices) all += graph_.strength[static_cast<std::size_t>(vertex)];
+    for (const int vertex : vertices) all += graph_.strength[vertex];
     int count = 0, rest = static_cast<int>(vertices.size());
     for (const int vertex : vertices) {
       crossing += crosses_more(vertex, inside);
-      part_[static_cast<std::size_t>(vertex)] = kLeft;
-      on_left += graph_.strength[static_cast<std::size_t>(vertex)];
+      part_[vertex] = kLeft;
+      on_left += graph_.strength[vertex];
       ++count, --rest;
       if (count > left.capacity || rest > right.capacity) continue;
       const double load = std::max(on_left * left.per_byte, (all - on_left) * right.per_byte);
       const double cost = load + crossing * penalty();
       if (is_less(cost, best.cost)) best = {cost, crossing, static_cast<std::size_t>(count)};
     }
-    for (const int vertex : vertices) part_[static_cast<std::size_t>(vertex)] = inside;
+    for (const int vertex : vertices) part_[vertex] = inside;
     return best;
   }
 
-  // What crosses the cut more once the vertex is on its left.
+  // Returns the increase of the crossing bytes when the vertex goes to the left of the cut.
   double crosses_more(int vertex, int inside) const {
     double more = 0;
     for (const Traffic::Edge& edge : graph_.row(vertex)) {
-      const int at = part_[static_cast<std::size_t>(edge.peer)];
+      const int at = part_[edge.peer];
       if (at == inside) more += edge.bytes;
       if (at == kLeft) more -= edge.bytes;
     }
@@ -137,22 +133,23 @@ class Bisection {
 
   double penalty() const { return target_.penalty.size() > 1 ? target_.penalty[1] : 0; }
 
-  // The edges that distances are measured along.
+  // Keeps the edges along which distances are measured.
   void keep_shape(std::span<const Row> rows) {
     begin_.reserve(order_.size() + 1);
     begin_.push_back(0);
     peers_.reserve(graph_.edges.size());
     for (int i = 0; i < graph_.vertices; ++i) {
-      const double own = rows[static_cast<std::size_t>(i)].most;
+      const double own = rows[i].most;
       for (const Traffic::Edge& edge : graph_.row(i)) {
-        const double most = std::min(own, rows[static_cast<std::size_t>(edge.peer)].most);
-        if (edge.bytes >= kLight * most) peers_.push_back(edge.peer);
+        const double most = std::min(own, rows[edge.peer].most);
+        if (edge.bytes >= tuning::kLightEdge * most) peers_.push_back(edge.peer);
       }
       begin_.push_back(peers_.size());
     }
   }
 
-  // By near - far, then by near. Both are small numbers: sorted by counting, the last key first.
+  // Sorts by near - far, then by near. Both are small numbers, so counting sort is used, with the
+  // last key first.
   void sort_by(std::span<int> vertices, std::span<const int> near, std::span<const int> far) {
     sort_by_key(vertices, [&](std::size_t v) { return near[v]; });
     const int most = static_cast<int>(vertices.size()) * 2;
@@ -167,27 +164,28 @@ class Bisection {
     for (std::size_t i = 1; i < count_.size(); ++i) count_[i] += count_[i - 1];
     for (const int vertex : vertices) {
       const auto at = static_cast<std::size_t>(key(static_cast<std::size_t>(vertex)));
-      sorted_[static_cast<std::size_t>(count_[at]++)] = vertex;
+      sorted_[count_[at]++] = vertex;
     }
     std::copy_n(sorted_.begin(), vertices.size(), vertices.begin());
   }
 
-  // distance_ from vertices that are far from each other.
+  // Computes distance_ from vertices that are far from each other.
   void find_pivots(std::span<const int> vertices, int inside) {
-    for (const int vertex : vertices) nearest_[static_cast<std::size_t>(vertex)] = kFar;
+    for (const int vertex : vertices) nearest_[vertex] = kFar;
     measure(vertices, inside, vertices.front(), distance_[0]);
     int pivot = farthest(vertices, distance_[0]);
     for (auto& distance : distance_) {
       measure(vertices, inside, pivot, distance);
       for (const int vertex : vertices) {
-        int& nearest = nearest_[static_cast<std::size_t>(vertex)];
-        nearest = std::min(nearest, distance[static_cast<std::size_t>(vertex)]);
+        int& nearest = nearest_[vertex];
+        nearest = std::min(nearest, distance[vertex]);
       }
       pivot = farthest(vertices, nearest_);
     }
   }
 
-  // Of equals the one that talks least: it is at the edge of a grid.
+  // Returns the farthest vertex. Among equals, returns the vertex with the least traffic: it is at
+  // the edge of a grid.
   int farthest(std::span<const int> vertices, std::span<const int> distance) const {
     const auto is_farther = [&](int a, int b) {
       const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
@@ -199,10 +197,11 @@ class Bisection {
     return best;
   }
 
-  // Edges on the way. What cannot be reached is farther than all that can.
+  // Counts the edges on the way. A vertex that cannot be reached is farther than all reached
+  // vertices.
   void measure(std::span<const int> vertices, int inside, int from, std::vector<int>& distance) {
-    for (const int vertex : vertices) distance[static_cast<std::size_t>(vertex)] = kFar;
-    distance[static_cast<std::size_t>(from)] = 0;
+    for (const int vertex : vertices) distance[vertex] = kFar;
+    distance[from] = 0;
     sorted_[0] = from;
     std::size_t reached = 1;
     for (std::size_t at = 0; at < reached; ++at) {
@@ -217,7 +216,7 @@ class Bisection {
     if (reached == vertices.size()) return;
     const int beyond = static_cast<int>(vertices.size());
     for (const int vertex : vertices) {
-      int& length = distance[static_cast<std::size_t>(vertex)];
+      int& length = distance[vertex];
       length = std::min(length, beyond);
     }
   }
@@ -225,13 +224,13 @@ class Bisection {
   const Graph& graph_;
   const Target& target_;
   double limit_;
-  double least_;            // what the partition costs at least, by what is cut already
+  double least_;            // lower bound of the cost, from the cuts made so far
   std::vector<int> nodes_;  // with slots
   std::vector<int> order_;
-  Part part_;  // indices into nodes_: the first of those that a vertex may still come to
-  std::vector<std::size_t> begin_;  // of the edges that give the shape, by vertex
+  Part part_;  // indices into nodes_: the first node still possible for a vertex
+  std::vector<std::size_t> begin_;  // row begins of peers_, by vertex
   std::vector<int> peers_;
-  std::array<std::vector<int>, kPivots> distance_;
+  std::array<std::vector<int>, tuning::kPivots> distance_;
   std::vector<int> nearest_;  // distance to the nearest pivot
   std::vector<int> best_;     // the best order
   std::vector<int> sorted_, count_;
@@ -242,8 +241,9 @@ class Bisection {
 Part sweep_start(const Graph& graph, std::span<const Row> rows, const Target& target,
                  double limit) {
   const auto n = static_cast<std::size_t>(graph.vertices);
-  if (graph.vertices < kLeast * target.usable) return {};
-  if (target.usable < 2 || graph.edges.empty() || graph.edges.size() > kChainEdges * n) return {};
+  if (graph.vertices < tuning::kLeastSweptRanks * target.usable) return {};
+  if (target.usable < 2 || graph.edges.empty() || graph.edges.size() > tuning::kChainEdges * n)
+    return {};
   if (*std::max_element(graph.strength.begin(), graph.strength.end()) > graph.heavy) return {};
   return Bisection(graph, rows, target, limit).run();
 }

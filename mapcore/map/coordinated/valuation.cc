@@ -3,17 +3,18 @@
 
 #include <algorithm>
 
+#include "mapcore/map/coordinated/tuning.h"
+
 namespace ondeloc::coordinated {
 namespace {
 
 void add_loads(const Graph& graph, std::size_t nodes, std::span<const int> part, Scratch& sums) {
   sums.load.assign(nodes, 0);
-  for (std::size_t i = 0; i < part.size(); ++i)
-    sums.load[static_cast<std::size_t>(part[i])] += graph.strength[i];
+  for (std::size_t i = 0; i < part.size(); ++i) sums.load[part[i]] += graph.strength[i];
 }
 
-// Calls visit(rank, edge) once for every pair of the vertices from `first` to `last` - 1 with those
-// after each.
+// Calls visit(rank, edge) once for every pair of a vertex from `first` to `last` - 1 and a later
+// vertex.
 template <class Visit>
 void for_each_pair(const Graph& graph, int first, int last, Visit visit) {
   for (int i = first; i < last; ++i) {
@@ -22,18 +23,19 @@ void for_each_pair(const Graph& graph, int first, int last, Visit visit) {
   }
 }
 
-// Links k-l with the bytes of every pair once, in whichever of [k][l] and [l][k].
+// Adds the bytes of every pair once to the link k-l, in either [k][l] or [l][k].
 void add_links(const Graph& graph, std::size_t nodes, std::span<const int> part, int first,
                int last, Scratch& sums) {
   double* links = sums.link.data();
   for_each_pair(graph, first, last, [&](int i, const Traffic::Edge& edge) {
-    const auto here = static_cast<std::size_t>(part[static_cast<std::size_t>(i)]);
-    const auto there = static_cast<std::size_t>(part[static_cast<std::size_t>(edge.peer)]);
+    const auto here = static_cast<std::size_t>(part[i]);
+    const auto there = static_cast<std::size_t>(part[edge.peer]);
     links[here * nodes + there] += edge.bytes;
   });
 }
 
-// From the links added up so far: with loads that are all there, at least the value.
+// Computes the value from the links added up so far. If the loads are complete, the result is a
+// lower bound of the value.
 Value value_so_far(const Target& target, const Scratch& sums) {
   const auto n = static_cast<std::size_t>(target.nodes);
   Value value;
@@ -60,8 +62,8 @@ double least_remote(std::span<const Row> rows, const Target& target) {
   return twice / 2;
 }
 
-// The nodes of one vertex in all partitions, side by side, and what they are added up in: compilers
-// do not make vectors of this loop by themselves.
+// The nodes of one vertex in all partitions, side by side, and the sums for all partitions.
+// Compilers do not turn this loop into vector instructions by themselves.
 using Places = int __attribute__((vector_size(kAtOnce * sizeof(int))));
 using Sums = float __attribute__((vector_size(kAtOnce * sizeof(float))));
 
@@ -86,14 +88,13 @@ double least_penalty(const Target& target) {
 
 Value value_of(const Graph& graph, const Target& target, std::span<const int> part,
                Scratch& scratch, double limit) {
-  constexpr int kLooks = 4;  // at what has been added up, links of a quarter of the vertices each
   const auto n = static_cast<std::size_t>(target.nodes);
   scratch.link.assign(n * n, 0);
   add_loads(graph, n, part, scratch);
   Value value = value_so_far(target, scratch);
-  for (int look = 0; look < kLooks && !is_less(limit, value.cost); ++look) {
-    add_links(graph, n, part, graph.vertices * look / kLooks, graph.vertices * (look + 1) / kLooks,
-              scratch);
+  for (int look = 0; look < tuning::kValueParts && !is_less(limit, value.cost); ++look) {
+    add_links(graph, n, part, graph.vertices * look / tuning::kValueParts,
+              graph.vertices * (look + 1) / tuning::kValueParts, scratch);
     value = value_so_far(target, scratch);
   }
   return value;
@@ -116,8 +117,8 @@ std::array<double, kAtOnce> least_costs(const Graph& graph, const Target& target
   const Sums none = {};
   Sums remote = none;
   for_each_pair(graph, 0, graph.vertices, [&](int i, const Traffic::Edge& edge) {
-    const Places here = places[static_cast<std::size_t>(i)];
-    const Places there = places[static_cast<std::size_t>(edge.peer)];
+    const Places here = places[i];
+    const Places there = places[edge.peer];
     const Sums bytes = none + static_cast<float>(edge.bytes * target.unit);
     remote += here != there ? bytes : none;
   });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_mapper_cost ONDELOC_MAPPER [INTERVALS]: what ondeloc-mapper itself costs, by number of
-// rows. The real program on a real segment whose rows are claimed and written by as many processes:
-// a ring (two peers), a stencil (up to six) and everybody with everybody, in a mapping that needs
-// no change, which is the usual interval. Each is bound to a CPU of this machine, which is told to
-// be up to 8 NUMA nodes. Two runs, of INTERVALS and 3 x INTERVALS (default 20) of 500 ms: their
-// difference is free of the start.
+// bench_mapper_cost ONDELOC_MAPPER [INTERVALS]: measures the CPU time of ondeloc-mapper by number
+// of rows. The real program reads a real segment, whose rows are claimed and written by as many
+// processes: a ring (two peers), a stencil (up to six) and all-to-all, in a mapping that needs no
+// change, which is the usual interval. Each process is bound to a CPU of this machine, which the
+// mapper takes for up to 8 NUMA nodes. There are two runs, of INTERVALS and 3 x INTERVALS (default
+// 20) of 500 ms: their difference does not contain the start.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "mapcore/options/mapper_arguments.h"
 #include "mapcore/segment/segment_create.h"
 #include "mapcore/segment/segment_view.h"
 #include "tests/bench/machine.h"
@@ -45,7 +46,7 @@ int nodes() { return std::min(kMostNodes, static_cast<int>(sysconf(_SC_NPROCESSO
 int cores_of_node() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / nodes(); }
 int cpu_of(int rank, int ranks) { return rank * nodes() * cores_of_node() / ranks; }
 
-// One rank: claims its row and adds to it now and then, as the rank library does.
+// A rank: claims its row and adds to it now and then, as the rank library does.
 [[noreturn]] void be_rank(int fd, const ondeloc_header& header, int self, Pattern pattern) {
   auto* base = static_cast<char*>(
       mmap(nullptr, header.segment_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
@@ -82,11 +83,17 @@ struct Step {
 
 [[noreturn]] void be_mapper(const char* program, int fd) {
   fcntl(fd, F_SETFD, 0);
-  const std::string topology = fmt::format("numa:{} core:{} pu:1", nodes(), cores_of_node());
-  const std::string number = fmt::format("{}", fd);
-  const std::string options = fmt::format("online,interval={0}ms,max-interval={0}ms", kIntervalMs);
-  execl(program, program, "--segment", number.c_str(), "--node", "bench", "--topology",
-        topology.c_str(), "--options", options.c_str(), nullptr);
+  MapperArguments call;
+  call.segment_fd = fd;
+  call.node = "bench";
+  call.topology = fmt::format("numa:{} core:{} pu:1", nodes(), cores_of_node());
+  call.options = fmt::format("online,interval={0}ms,max-interval={0}ms", kIntervalMs);
+  const ProgramWords words = call.to_words();
+  std::vector<char*> argv{const_cast<char*>(program)};
+  for (const std::string& word : words.arguments) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  for (const std::string& word : words.environment) putenv(const_cast<char*>(word.c_str()));
+  execv(program, argv.data());
   _exit(127);
 }
 
@@ -121,7 +128,7 @@ Result<Step> start(const char* mapper, int ranks, Pattern pattern) {
   return step;
 }
 
-// Nothing where the mapper has not lasted as long as the ranks.
+// Returns nothing if the mapper ended before the ranks.
 Usage stop(Step& step) {
   const bool lasted = waitpid(step.mapper, nullptr, WNOHANG) == 0;
   for (const pid_t pid : step.ranks) kill(pid, SIGKILL);

@@ -9,75 +9,85 @@
 namespace ondeloc::bench {
 namespace {
 
-// M and R kept over swaps of two places; a place is a slot, some of them hold no rank.
+// Keeps the loads and the locality of evaluate() up to date over swaps of two slots; some slots
+// hold no rank.
 class State {
  public:
   explicit State(const MapRequest& request)
       : request_(request),
-        n_(static_cast<std::size_t>(request.model.nodes)),
-        load_(n_),
-        link_(n_ * n_) {
+        model_(request.model),
+        of_byte_(model_.byte_weight()),
+        of_message_(model_.message_bytes(request.traffic.ranks())),
+        byte_factor_(model_.byte_factor(request.traffic.ranks())),
+        message_factor_(model_.message_factor(request.traffic.ranks())),
+        load_(static_cast<std::size_t>(model_.nodes)),
+        link_(model_.link_capacity.size()),
+        port_(model_.port.size()) {
     mapping_ = *compute_mapping("packed", request);
     rank_at_.assign(request.slots.size(), -1);
-    for (std::size_t i = 0; i < mapping_.size(); ++i) {
-      rank_at_[static_cast<std::size_t>(mapping_[i].value)] = static_cast<int>(i);
-    }
-    for (int i = 0; i < request.traffic.ranks(); ++i) {
-      load_[node_of(i)] += request.traffic.strength(i);
-      add_links(i, node_of(i), 0.5);  // every edge is seen from both ends
-    }
+    for (std::size_t i = 0; i < mapping_.size(); ++i)
+      rank_at_[mapping_[i].value] = static_cast<int>(i);
+    for (int i = 0; i < request.traffic.ranks(); ++i)
+      add(i, 1, 0.5);  // the loop visits every edge from both ends
   }
 
   void swap(int a, int b) {
-    const int i = rank_at_[static_cast<std::size_t>(a)], j = rank_at_[static_cast<std::size_t>(b)];
+    const int i = rank_at_[a], j = rank_at_[b];
     if (i >= 0) move(i, b);
     if (j >= 0) move(j, a);
-    std::swap(rank_at_[static_cast<std::size_t>(a)], rank_at_[static_cast<std::size_t>(b)]);
+    std::swap(rank_at_[a], rank_at_[b]);
   }
 
   double cost() const {
-    double congestion = 0, weighted = 0, bandwidth = 0;
-    for (std::size_t k = 0; k < n_; ++k) {
-      bandwidth += request_.model.bandwidth[k];
-      congestion = std::max(congestion, load_[k] / request_.model.bandwidth[k]);
-      for (std::size_t l = k + 1; l < n_; ++l) {
-        congestion = std::max(congestion, link_[k * n_ + l] / request_.model.link[k * n_ + l]);
-        weighted += link_[k * n_ + l] * request_.model.penalty[k * n_ + l];
-      }
-    }
-    return congestion + weighted / bandwidth;
+    double congestion = 0;
+    for (std::size_t k = 0; k < load_.size(); ++k)
+      congestion = std::max(congestion, load_[k] / model_.bandwidth[k]);
+    for (std::size_t l = 0; l < link_.size(); ++l)
+      congestion = std::max(congestion, link_[l] / model_.link_capacity[l]);
+    for (std::size_t c = 0; c < port_.size(); ++c)
+      congestion = std::max(congestion, port_[c] / model_.port[c]);
+    return congestion + local_;
   }
 
-  std::size_t node_of_slot(int slot) const {
-    return static_cast<std::size_t>(request_.slots[static_cast<std::size_t>(slot)].node.value);
+  bool is_same_place(int a, int b) const {
+    return request_.slots[a].seat.llc == request_.slots[b].seat.llc;
   }
-  bool has_rank(int slot) const { return rank_at_[static_cast<std::size_t>(slot)] >= 0; }
+  bool has_rank(int slot) const { return rank_at_[slot] >= 0; }
   const Mapping& mapping() const { return mapping_; }
 
  private:
-  std::size_t node_of(int rank) const {
-    return node_of_slot(mapping_[static_cast<std::size_t>(rank)].value);
-  }
-  void add_links(int rank, std::size_t node, double share) {
-    for (const Traffic::Edge& edge : request_.traffic.edges(rank)) {
-      const std::size_t other = node_of(edge.peer);
-      if (other != node)
-        link_[std::min(node, other) * n_ + std::max(node, other)] += share * edge.bytes;
+  // `share`: of each edge, 1 if only this end visits the edge.
+  void add(int rank, double sign, double share) {
+    const Seat& here = request_.slots[mapping_[rank].value].seat;
+    const auto edges = request_.traffic.edges(rank);
+    const auto messages = request_.traffic.messages(rank);
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      const Seat& there = request_.slots[mapping_[edges[e].peer].value].seat;
+      const double amount = sign * (of_byte_ * edges[e].bytes + of_message_ * messages[e]);
+      load_[here.node.value] += amount;
+      local_ += sign * share *
+                (byte_factor_ * edges[e].bytes * model_.byte_cost_between(here, there) +
+                 message_factor_ * messages[e] * model_.message_cost_between(here, there));
+      if (here.llc == there.llc) continue;
+      if (!port_.empty()) {
+        port_[here.llc.value] += share * amount;
+        port_[there.llc.value] += share * amount;
+      }
+      if (!(here.node == there.node))
+        link_[model_.link_of[here.node.value * model_.nodes + there.node.value]] += share * amount;
     }
   }
-  void add(int rank, double sign) {
-    load_[node_of(rank)] += sign * request_.traffic.strength(rank);
-    add_links(rank, node_of(rank), sign);
-  }
   void move(int rank, int slot) {
-    add(rank, -1);
-    mapping_[static_cast<std::size_t>(rank)] = SlotIndex(slot);
-    add(rank, 1);
+    add(rank, -1, 1);
+    mapping_[rank] = SlotIndex(slot);
+    add(rank, 1, 1);
   }
 
   const MapRequest& request_;
-  std::size_t n_;
-  std::vector<double> load_, link_;
+  const CostModel& model_;
+  double of_byte_, of_message_, byte_factor_, message_factor_;
+  std::vector<double> load_, link_, port_;
+  double local_ = 0;
   Mapping mapping_;
   std::vector<int> rank_at_;
 };
@@ -96,9 +106,7 @@ PeerResult anneal(const MapRequest& request, long moves, unsigned seed) {
   for (long step = 0; step < moves; ++step, heat *= cooling) {
     const int a = static_cast<int>(random() % request.slots.size());
     const int b = static_cast<int>(random() % request.slots.size());
-    if (state.node_of_slot(a) == state.node_of_slot(b) ||
-        (!state.has_rank(a) && !state.has_rank(b)))
-      continue;
+    if (state.is_same_place(a, b) || (!state.has_rank(a) && !state.has_rank(b))) continue;
     state.swap(a, b);
     const double then = state.cost();
     if (then <= now || uniform(random) < std::exp((now - then) / heat)) {

@@ -96,8 +96,7 @@ CommMatrix gromacs_like(int ranks, int every, unsigned seed) {
   add_halo(halo, grid, 90e3, 60e3, 40e3);
   for (const MatrixEntry& e : halo) {
     const double noise = static_cast<double>(random() % 8000);
-    entries.push_back({particle[static_cast<std::size_t>(e.src)],
-                       particle[static_cast<std::size_t>(e.dst)], e.bytes + noise, e.messages});
+    entries.push_back({particle[e.src], particle[e.dst], e.bytes + noise, e.messages});
   }
   for (std::size_t i = 0; i < particle.size(); ++i) {
     add_both(entries, particle[i], pme[i * pme.size() / particle.size()],
@@ -179,9 +178,25 @@ std::vector<Input> sparse_and_dense(int ranks) {
           {fmt::format("all-to-all.{}", ranks), all_to_all(ranks, 4096)}};
 }
 
-Problem::Problem(const CommMatrix& matrix, int nodes) : traffic(matrix) {
-  const int per_node = (matrix.ranks + nodes - 1) / nodes;
-  machine = *load_machine(fmt::format("numa:{} core:{} pu:1", nodes, per_node));
+const std::vector<Shape>& flat_shapes() {
+  static const std::vector<Shape> kShapes = {
+      {"numa2", 1, 2, 1}, {"numa4", 1, 4, 1}, {"numa8", 1, 8, 1}};
+  return kShapes;
+}
+
+const std::vector<Shape>& tree_shapes() {
+  static const std::vector<Shape> kShapes = {
+      {"l3x8", 1, 1, 8}, {"2x l3x8", 2, 1, 8}, {"2x4 l3x2", 2, 4, 2}};
+  return kShapes;
+}
+
+Problem::Problem(const CommMatrix& matrix, const Shape& machine_shape)
+    : shape(machine_shape), traffic(matrix) {
+  const int cores = (matrix.ranks + shape.leaves() - 1) / shape.leaves();
+  machine =
+      *load_machine(shape.is_tree() ? fmt::format("package:{} numa:{} l3:{} core:{} pu:1",
+                                                  shape.packages, shape.nodes, shape.llcs, cores)
+                                    : fmt::format("numa:{} core:{} pu:1", shape.nodes, cores));
   for (const Pu& pu : machine.pus) {
     CpuSet one;
     one.set(pu.os);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs that mapping quality and speed are measured on: recorded programs (tests/data/npb) and
-// made ones, each a pure function of its parameters and a seed.
+// Inputs for measuring the quality and speed of mappings: recorded programs (tests/data/npb) and
+// generated ones, each a pure function of its parameters and a seed.
 #pragma once
 
 #include <string>
@@ -28,15 +28,28 @@ CommMatrix lammps_like(int ranks, unsigned seed);
 
 std::vector<Input> recorded_inputs();       // tests/data/npb
 std::vector<Input> made_inputs(int ranks);  // every generator at this size
-// Those that are drawn, with other numbers for every seed; seed 0: as among made_inputs().
+// The generated inputs that are random, with other numbers for every seed; seed 0: as in
+// made_inputs().
 std::vector<Input> drawn_inputs(int ranks, unsigned seed);
 std::vector<Input> sparse_and_dense(int ranks);  // for the speed table
 
-// A whole request that owns what it refers to: `ranks` on `nodes` NUMA nodes with
-// ceil(ranks/nodes) one-PU slots each, default cost model.
+// A machine without its cores: the number of children at each level of the tree. A level of one
+// child is left out of `name`.
+struct Shape {
+  std::string name;
+  int packages = 1, nodes = 1, llcs = 1;  // NUMA nodes of a package, caches of a node
+  int leaves() const { return packages * nodes * llcs; }
+  bool is_tree() const { return llcs > 1 || (packages > 1 && nodes > 1); }
+};
+const std::vector<Shape>& flat_shapes();  // 2, 4 and 8 NUMA nodes
+const std::vector<Shape>& tree_shapes();  // several caches in a node
+
+// A complete request that owns all its parts: `ranks` on a machine of this shape with
+// ceil(ranks / leaves) one-PU slots in each cache, and the default cost model.
 struct Problem {
-  Problem(const CommMatrix& matrix, int nodes);
+  Problem(const CommMatrix& matrix, const Shape& machine_shape);
   MapRequest request() const { return {machine, slots, traffic, model, previous}; }
+  Shape shape;
   Machine machine;
   SlotSet slots;
   Traffic traffic;

@@ -16,7 +16,7 @@
 namespace ondeloc::bench {
 namespace {
 
-// Of all threads: from release 7 on Scotch starts one for each CPU.
+// CPU time of all threads: from release 7 on Scotch starts one for each CPU.
 double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -27,7 +27,7 @@ struct Csr {
   std::vector<SCOTCH_Num> begin{0}, peer, weight;
 };
 
-// Scotch counts in 32-bit integers: bytes are scaled so that all weights together stay below 2^30.
+// Scotch uses 32-bit integers, so bytes are scaled until all weights together stay below 2^30.
 Csr to_csr(const Traffic& traffic) {
   const double scale = traffic.total() > 5e8 ? 5e8 / traffic.total() : 1;
   Csr csr;
@@ -41,20 +41,20 @@ Csr to_csr(const Traffic& traffic) {
   return csr;
 }
 
-// Moves the rank that is cheapest to move out of an overfull node into a node with room.
+// Moves a rank out of an overfull node into a node with room: the rank that is cheapest to move.
 void repair(const Traffic& traffic, std::vector<SCOTCH_Num>& node, std::vector<int>& room) {
   auto bytes_to = [&](int rank, SCOTCH_Num where) {
     double bytes = 0;
     for (const Traffic::Edge& edge : traffic.edges(rank))
-      bytes += node[static_cast<std::size_t>(edge.peer)] == where ? edge.bytes : 0;
+      bytes += node[edge.peer] == where ? edge.bytes : 0;
     return bytes;
   };
   for (;;) {
     double best = -1e300;
     int who = -1, where = -1;
     for (int i = 0; i < traffic.ranks(); ++i) {
-      const SCOTCH_Num from = node[static_cast<std::size_t>(i)];
-      if (room[static_cast<std::size_t>(from)] >= 0) continue;
+      const SCOTCH_Num from = node[i];
+      if (room[from] >= 0) continue;
       for (std::size_t to = 0; to < room.size(); ++to) {
         if (room[to] <= 0) continue;
         const double gain = bytes_to(i, static_cast<SCOTCH_Num>(to)) - bytes_to(i, from);
@@ -62,24 +62,25 @@ void repair(const Traffic& traffic, std::vector<SCOTCH_Num>& node, std::vector<i
       }
     }
     if (who < 0) return;
-    ++room[static_cast<std::size_t>(node[static_cast<std::size_t>(who)])];
-    --room[static_cast<std::size_t>(where)];
-    node[static_cast<std::size_t>(who)] = where;
+    ++room[node[who]];
+    --room[where];
+    node[who] = where;
   }
 }
 
-Mapping to_mapping(const MapRequest& request, std::vector<SCOTCH_Num>& node) {
-  std::vector<std::vector<SlotIndex>> free(request.machine.nodes.size());
-  for (std::size_t s = request.slots.size(); s-- > 0;)
-    free[static_cast<std::size_t>(request.slots[s].node.value)].emplace_back(static_cast<int>(s));
+// `leaf`: the last-level cache of each rank.
+Mapping to_mapping(const Problem& problem, const Traffic& traffic, std::vector<SCOTCH_Num>& leaf) {
+  std::vector<std::vector<SlotIndex>> free(problem.machine.llcs.size());
+  for (std::size_t s = problem.slots.size(); s-- > 0;)
+    free[problem.slots[s].seat.llc.value].emplace_back(static_cast<int>(s));
   std::vector<int> room;
   for (const auto& slots : free) room.push_back(static_cast<int>(slots.size()));
-  for (const SCOTCH_Num k : node) --room[static_cast<std::size_t>(k)];
-  repair(request.traffic, node, room);
+  for (const SCOTCH_Num k : leaf) --room[k];
+  repair(traffic, leaf, room);
   Mapping mapping;
-  for (const SCOTCH_Num k : node) {
-    mapping.push_back(free[static_cast<std::size_t>(k)].back());
-    free[static_cast<std::size_t>(k)].pop_back();
+  for (const SCOTCH_Num k : leaf) {
+    mapping.push_back(free[k].back());
+    free[k].pop_back();
   }
   return mapping;
 }
@@ -94,7 +95,7 @@ std::string scotch_version() {
 
 namespace {
 
-// Where the library can be told how many threads it may have (7.0 and later).
+// From release 7.0 on the library takes the number of threads that it may use.
 #if SCOTCH_VERSION >= 7
 class OneThread {
  public:
@@ -128,10 +129,37 @@ class OneThread {
 
 }  // namespace
 
-std::optional<PeerResult> scotch(const MapRequest& request, Threads threads) {
-  Csr csr = to_csr(request.traffic);
-  std::vector<SCOTCH_Num> capacity(request.machine.nodes.size()), node(csr.begin.size() - 1);
-  for (const Slot& slot : request.slots) ++capacity[static_cast<std::size_t>(slot.node.value)];
+namespace {
+
+// Every level with more than one child: their number, and the cost of a unit of amount between two
+// children, in integers.
+void build_arch(const Problem& problem, SCOTCH_Arch& arch) {
+  const Shape& shape = problem.shape;
+  if (!shape.is_tree()) {
+    SCOTCH_archCmplt(&arch, static_cast<SCOTCH_Num>(problem.machine.llcs.size()));
+    return;
+  }
+  std::vector<SCOTCH_Num> sizes, costs;
+  const int ranks = problem.traffic.ranks();
+  const double nearest = problem.model.amount_cost_between(0, 1, ranks);
+  int below = shape.leaves();
+  for (const int children : {shape.packages, shape.nodes, shape.llcs}) {
+    below /= children;
+    if (children < 2) continue;
+    sizes.push_back(children);
+    const double cost = problem.model.amount_cost_between(0, below, ranks);
+    costs.push_back(std::max<SCOTCH_Num>(1, static_cast<SCOTCH_Num>(10 * cost / nearest)));
+  }
+  SCOTCH_archTleaf(&arch, static_cast<SCOTCH_Num>(sizes.size()), sizes.data(), costs.data());
+}
+
+}  // namespace
+
+std::optional<PeerResult> scotch(const Problem& problem, Threads threads) {
+  const auto weighed = problem.model.amounts(problem.traffic);
+  const Traffic& traffic = weighed ? *weighed : problem.traffic;
+  Csr csr = to_csr(traffic);
+  std::vector<SCOTCH_Num> node(csr.begin.size() - 1);
   SCOTCH_Graph graph;
   SCOTCH_Arch arch;
   SCOTCH_Strat strategy;
@@ -142,7 +170,7 @@ std::optional<PeerResult> scotch(const MapRequest& request, Threads threads) {
   SCOTCH_graphBuild(&graph, 0, static_cast<SCOTCH_Num>(node.size()), csr.begin.data(), nullptr,
                     nullptr, nullptr, static_cast<SCOTCH_Num>(csr.peer.size()), csr.peer.data(),
                     csr.weight.data());
-  SCOTCH_archCmpltw(&arch, static_cast<SCOTCH_Num>(capacity.size()), capacity.data());
+  build_arch(problem, arch);
   std::optional<OneThread> alone;
   if (threads == Threads::kOne) alone.emplace(graph);
   const double begin = cpu_seconds();
@@ -153,7 +181,7 @@ std::optional<PeerResult> scotch(const MapRequest& request, Threads threads) {
   SCOTCH_archExit(&arch);
   SCOTCH_graphExit(&graph);
   if (rc != 0) return std::nullopt;
-  return PeerResult{to_mapping(request, node), took};
+  return PeerResult{to_mapping(problem, traffic, node), took};
 }
 
 }  // namespace ondeloc::bench

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// mapping_speed [--smoke]: time of coordinated and of Scotch's library on the same inputs in one
-// run, without a present mapping and with one that needs no change. Scotch as a program calls it,
-// which starts a thread for each CPU, and told to use one thread. CPU time of all threads, the
-// least of several turns, taken in alternation.
+// mapping_speed [--smoke]: measures coordinated and Scotch's library on the same inputs in one run,
+// without a present mapping and with one that needs no change. Scotch runs as a program calls it,
+// with a thread for each CPU, and with one thread. Times are the CPU time of all threads, the least
+// of several turns that alternate.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,43 +25,47 @@ double time_of(const MapRequest& request, Mapping& mapping) {
   return 1e-9 * static_cast<double>(cpu_ns() - begin);
 }
 
-double time_of_peer(const MapRequest& request, Threads threads) {
-  const auto theirs = scotch(request, threads);
+double time_of_peer(const Problem& problem, Threads threads) {
+  const auto theirs = scotch(problem, threads);
   return theirs ? theirs->seconds : kNone;
 }
 
-void compare(const Input& input, int nodes, int turns) {
-  Problem problem(input.matrix, nodes);
+void compare(const Input& input, const Shape& shape, int turns) {
+  Problem problem(input.matrix, shape);
   double fresh = kNone, kept = kNone, peer = kNone, alone = kNone;
   Mapping mapping, again;
   time_of(problem.request(), mapping);
   for (int turn = 0; turn < turns; ++turn) {
     problem.previous.clear();
-    peer = std::min(peer, time_of_peer(problem.request(), Threads::kAsCalled));
-    alone = std::min(alone, time_of_peer(problem.request(), Threads::kOne));
+    peer = std::min(peer, time_of_peer(problem, Threads::kAsCalled));
+    alone = std::min(alone, time_of_peer(problem, Threads::kOne));
     fresh = std::min(fresh, time_of(problem.request(), mapping));
     problem.previous = mapping;
     kept = std::min(kept, time_of(problem.request(), again));
   }
   fmt::print(
-      "{:<18} {:>5} {:>8} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>7.2f} {:>7.2f} {:>7.2f} "
+      "{:<18} {:>8} {:>8} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>7.2f} {:>7.2f} {:>7.2f} "
       "{:>7.2f}{}\n",
-      input.name, nodes, problem.traffic.pairs(), peer * 1e3, alone * 1e3, fresh * 1e3, kept * 1e3,
-      fresh / peer, kept / peer, fresh / alone, kept / alone, again == mapping ? "" : " moved");
+      input.name, shape.name, problem.traffic.pairs(), peer * 1e3, alone * 1e3, fresh * 1e3,
+      kept * 1e3, fresh / peer, kept / peer, fresh / alone, kept / alone,
+      again == mapping ? "" : " moved");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool smoke = argc > 1 && std::strcmp(argv[1], "--smoke") == 0;
-  fmt::print("peer: {}, default strategy, archCmpltw; alone: the same with one thread\n",
-             scotch_version());
-  fmt::print("{:<18} {:>5} {:>8} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7}\n", "input",
-             "nodes", "pairs", "peer ms", "alone ms", "ours ms", "kept ms", "ours/p", "kept/p",
+  fmt::print(
+      "peer: {}, default strategy, archCmplt or archTleaf; alone: the same with one thread\n",
+      scotch_version());
+  fmt::print("{:<18} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7}\n", "input",
+             "machine", "pairs", "peer ms", "alone ms", "ours ms", "kept ms", "ours/p", "kept/p",
              "ours/a", "kept/a");
   for (const int ranks : smoke ? std::vector{16} : std::vector{32, 128, 512, 1024}) {
     for (const Input& input : sparse_and_dense(ranks)) {
-      for (const int nodes : {2, 4, 8}) compare(input, nodes, smoke ? 2 : ranks > 256 ? 5 : 30);
+      const int turns = smoke ? 2 : ranks > 256 ? 5 : 30;
+      for (const Shape& shape : flat_shapes()) compare(input, shape, turns);
+      for (const Shape& shape : tree_shapes()) compare(input, shape, turns);
     }
   }
   return 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event channel against the two designs it could have been: a buffer of 1 MiB per pair of
-// processes with a pair of counters (what Chai et al. 2006 improve on), and a pipe with one write
-// per message. Every rank is a process, the recorder polls every millisecond as in the product.
-// Flood: as fast as a rank can; paced: 1000 messages a millisecond. Cost is the rank's CPU time.
-// Each design takes turns in every round; what counts is the ratio in one run.
+// Compares the event channel with two other designs: a buffer of 1 MiB per pair of processes with a
+// pair of counters (the design that Chai et al. 2006 improve on), and a pipe with one write per
+// message. Every rank is a process; the recorder polls every millisecond as in the product. Flood:
+// each rank sends as fast as it can; paced: 1000 messages a millisecond. Cost is the rank's CPU
+// time. The designs take turns in every round; compare the ratios of one run.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "mapcore/mapper/event_pools.h"
+#include "mapcore/recorder/event_pools.h"
 #include "mapcore/segment/channel_writer.h"
 #include "tests/bench/machine.h"
 
@@ -189,7 +189,7 @@ Outcome run(Design& design, bool flood) {
   }
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t read = 0;
-  int pause_ms = 1;  // as the recorder: 1 ms while events come, up to 20 while none do
+  int pause_ms = 1;  // as the recorder does: 1 ms while events come, up to 20 ms while none do
   for (bool last = false; !last;) {
     last = shared->done == kRanks;
     const std::uint64_t got = design.drain();
@@ -215,13 +215,13 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of all rounds of one load.
+// The results of all rounds of one load.
 struct Series {
   std::string name;
   std::vector<double> cost, dropped, speed;
 };
 
-// What the pools are compared with, divided by the pools; medians of the rounds.
+// Results of the other design divided by those of the pools; medians of the rounds.
 void print_ratios(const std::vector<Series>& designs) {
   const Series& pools = designs.front();
   for (const Series& other : designs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten million messages: writing the profile, reading it, clusters, metrics, mapping; time and peak
-// memory of each step.
+// Measures time and peak memory for ten million messages: writing the profile, reading it,
+// clusters, metrics, mapping.
 #include <sys/resource.h>
 
 #include <cstdlib>
@@ -36,7 +36,8 @@ auto timed(const char* what, Work work) {
   return result;
 }
 
-// Bursts every 100 ms of a 100 s run, partners within 8 ranks, sizes over four decades.
+// Makes bursts every 100 ms of a 100 s run, with partners within 8 ranks and sizes over four
+// decades.
 bool write(const std::string& path) {
   profile_format::FileHeader header;
   header.ranks = header.local_ranks = kRanks;

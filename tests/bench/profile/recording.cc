@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten million messages through the real recorder into a file: rank processes that write and count
-// as the rank library does, the recorder of ondeloc-mapper in a process of its own. Flood: as fast
-// as a rank can, with pools of several sizes; paced: a steady rate that a node can have for long.
-// Prints what a message costs the rank, what was dropped, throughput, the recorder's CPU time and
-// memory, bytes per message; fails when recorded + dropped is not what was sent.
+// Sends ten million messages through the real recorder into a file: rank processes write and count
+// as the rank library does, and the recorder of ondeloc-mapper runs in a process of its own. Flood:
+// each rank sends as fast as it can, with pools of several sizes; paced: at a rate that a node can
+// sustain. Prints the rank's cost per message, the dropped share, throughput, the recorder's CPU
+// time and memory, and bytes per message. Fails if recorded + dropped differs from sent.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -14,8 +14,8 @@
 #include <random>
 #include <thread>
 
-#include "mapcore/mapper/recorder.h"
 #include "mapcore/profile/reader.h"
+#include "mapcore/recorder/recorder.h"
 #include "mapcore/segment/channel_writer.h"
 #include "mapcore/segment/header_check.h"
 #include "mapcore/segment/segment_create.h"
@@ -59,8 +59,8 @@ struct Segment {
   char* channel() const { return base + ondeloc_places_of(kRanks, kRanks).segment_size; }
 };
 
-// Nanoseconds of CPU time inside write, reading the clock included: there are more processes than
-// CPUs.
+// Nanoseconds of CPU time inside write, reading the clock included. (Wall time would not do: there
+// are more processes than CPUs.)
 std::uint64_t send_all(ChannelWriter& writer, std::uint32_t local, const Load& load) {
   std::uint64_t spent = 0;
   std::minstd_rand random(local + 1);
@@ -83,11 +83,11 @@ std::uint64_t send_all(ChannelWriter& writer, std::uint32_t local, const Load& l
   writer.start(segment.channel(), kRanks, load.cells, local);
   segment.slot(local).owner_pid = getpid();
   __atomic_store_n(&segment.slot(local).rank_state, ONDELOC_RANK_ATTACHED, __ATOMIC_RELEASE);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // all ranks are there
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // all ranks have started
   const std::uint64_t spent = send_all(writer, local, load);
   ondeloc_cell* row = reinterpret_cast<ondeloc_cell*>(segment.base + segment.header().rows_offset +
                                                       segment.header().row_stride * local);
-  row[(local + 1) % kRanks] = {spent, kEach};  // what it says on the way out
+  row[(local + 1) % kRanks] = {spent, kEach};  // its last message
   __atomic_store_n(&segment.slot(local).rank_state, ONDELOC_RANK_DETACHED, __ATOMIC_RELEASE);
   _exit(0);
 }
@@ -118,7 +118,7 @@ void print(const Load& load, const Segment& segment, double seconds, const rusag
              static_cast<double>(profile.file_octets()) / recorded);
 }
 
-// False: a message is neither in the file nor counted.
+// Returns false if a message is neither in the file nor counted.
 bool run(const Load& load, const std::string& path) {
   const Segment segment(load.cells);
   int records[2];

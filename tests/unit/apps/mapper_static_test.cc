@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `ondeloc-mapper --bind` says is the user's error (exit status 1, which ends the step), and
-// what is not (2, which does not).
+// Errors of `ondeloc-mapper --bind`: exit status 1 for the user's errors, which end the step, and 2
+// for all others, which do not.
 #include <fmt/format.h>
 
 #include "mapcore/binding/affinity.h"
+#include "mapcore/options/mapper_arguments.h"
 #include "tests/unit/apps/command.h"
 #include "tests/unit/catch.h"
 
@@ -15,13 +16,22 @@ struct Bind {
   TempDir dir;
   std::string topology = "host";
   pid_t pid = getpid();
+  std::uint32_t cpus_per_task = 1;
 
   Ran with(const std::string& rankfile, const std::string& name = "ranks") const {
     write_text(dir.file(name), rankfile);
-    return run_program(dir, ONDELOC_MAPPER,
-                       {"--bind", dir.file(name), "--rank", "0", "--local-rank", "0", "--ranks",
-                        "1", "--pid", fmt::format("{}", pid), "--node", "n1", "--node-index", "0",
-                        "--topology", topology, "--relative"});
+    BindArguments call;
+    call.file = dir.file(name);
+    call.rank = 0;
+    call.ranks = 1;
+    call.pid = pid;
+    call.node = "n1";
+    call.node_index = 0;
+    call.cpus_per_task = cpus_per_task;
+    call.topology = topology;
+    call.relative = true;
+    const ProgramWords words = call.to_words();
+    return run_program(dir, ONDELOC_MAPPER, words.arguments, 0, "", words.environment);
   }
 };
 
@@ -53,7 +63,7 @@ TEST_CASE("errors of a rankfile name the end of a long path") {
   }
 }
 
-TEST_CASE("what is wrong with the machine or the process is not") {
+TEST_CASE("a fault of the machine or the process is not the user's") {
   Bind bind;
   bind.topology = "nonsense";
   const Ran machine = bind.with(kGood);
@@ -83,8 +93,50 @@ TEST_CASE("a good rankfile binds") {
   const Ran ran = bind.with(kGood);
   CAPTURE(ran.err);
   CHECK(ran.status == 0);
+  CHECK(ran.err.empty());
   CHECK(get_affinity(bind.pid)->is_subset_of(*get_affinity(0)));
+  // A file made for one CPU per rank, in a step with more.
+  bind.cpus_per_task = 1000;
+  const Ran narrowed = bind.with(kGood);
+  CHECK(narrowed.status == 0);
+  CHECK(narrowed.told() == 1);
+  CHECK(narrowed.err.find("but the step has 1000 for each rank; name more CPUs") !=
+        std::string::npos);
   close(ends[1]);
   waitpid(bind.pid, nullptr, 0);
   close(ends[0]);
+}
+
+TEST_CASE("a layout binds without a file, and its errors are the user's") {
+  const TempDir dir;
+  const int child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  const auto ask = [&](const std::string& layout, int local_ranks) {
+    BindArguments call;
+    call.file = layout;
+    call.rank = 5;
+    call.ranks = 8;
+    call.local_rank = 0;
+    call.local_ranks = local_ranks;
+    call.pid = child;
+    call.node = "n1";
+    call.topology = "host";
+    const ProgramWords words = call.to_words();
+    return run_program(dir, ONDELOC_MAPPER, words.arguments, 0, "", words.environment);
+  };
+  const Ran ran = ask("lama:core", 1);
+  CAPTURE(ran.err);
+  CHECK(ran.status == 0);
+  CHECK(get_affinity(child)->count() == 1);
+  const Ran many = ask("lama:core", 10'000);
+  CHECK(many.status == 1);
+  CHECK(many.told() == 1);
+  CHECK(many.err.find("layout 'lama:core': ") != std::string::npos);
+  CHECK(many.err.find("add /oversubscribe to share CPUs") != std::string::npos);
+  CHECK(ask("lama:core/oversubscribe", 10'000).status == 0);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user sees of map, evaluate, compare, replay and topology when the input is odd.
+// Messages of map, evaluate, compare, replay and topology about odd input.
 #include <nlohmann/json.hpp>
 
 #include <sstream>
 
 #include "mapcore/rankfile/rankfile.h"
+#include "mapcore/rankfile/resolve.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/apps/command.h"
+#include "tests/unit/test_data.h"
 
 using namespace ondeloc;
 
@@ -44,7 +46,7 @@ TEST_CASE("JSON of any depth is one sentence") {
   CHECK(run_command(dir, {"map", "-t", "pu:2", "-m", matrix, "-p", deep}).status == 0);
 }
 
-TEST_CASE("numbers of cost model and replay are numbers, and the error says the unit") {
+TEST_CASE("quantities have a unit, and the error says which") {
   const TempDir dir;
   const std::string matrix = two_ranks(dir);
   write_text(dir.file("i.csv"), "interval,src,dst,bytes\n0,0,1,10\n");
@@ -52,29 +54,35 @@ TEST_CASE("numbers of cost model and replay are numbers, and the error says the 
   const std::vector<std::string> replay{"replay", "-t", "pu:2", "-i", dir.file("i.csv")};
   struct Number {
     const std::vector<std::string>& command;
-    std::string option, value, unit;
+    std::string option, value, problem;
   };
   for (const Number& number :
-       {Number{map, "--bandwidth", "nan", "bytes/s"}, Number{map, "--bandwidth", "0", "bytes/s"},
-        Number{map, "--bandwidth", "inf", "bytes/s"}, Number{map, "--bandwidth", "20GB", "bytes/s"},
-        Number{map, "--link-bandwidth", "nan", "bytes/s"},
-        Number{map, "--remote-distance", "nan", "from 10"},
-        Number{replay, "--seconds", "nan", "seconds"}, Number{replay, "--seconds", "0", "seconds"},
-        Number{replay, "--max-interval", "nan", "seconds"},
-        Number{replay, "--threshold", "nan", "from 0 to 1"},
-        Number{replay, "--slope", "nan", "from 1"}}) {
+       {Number{map, "--bandwidth", "20", "has no unit; write for example 20MB/s or 20GB/s"},
+        Number{map, "--bandwidth", "20GB", "is not a bandwidth"},
+        Number{map, "--bandwidth", "nan", "is not a bandwidth"},
+        Number{map, "--bandwidth", "0B/s", "is out of range; use a value from 1B/s to 1EB/s"},
+        Number{map, "--link-bandwidth", "inf", "is not a bandwidth"},
+        Number{map, "--remote-distance", "nan", "is not a number from 10 to"},
+        Number{replay, "--interval", "1", "has no unit; write for example 1ms or 1s"},
+        Number{replay, "--interval", "0s", "is out of range"},
+        Number{replay, "--max-interval", "nan", "is not a time"},
+        Number{replay, "--resident", "4", "has no unit"},
+        Number{replay, "--threshold", "nan", "is not a number from 0 to 1"},
+        Number{replay, "--slope", "nan", "is not a number from 1"}}) {
     CAPTURE(number.option, number.value);
     std::vector<std::string> words = number.command;
     words.insert(words.end(), {number.option, number.value});
     const Ran ran = run_command(dir, words);
     CHECK(ran.status == 2);
-    CHECK(says(ran, number.option + ": '" + number.value + "' is not a number"));
-    CHECK(says(ran, number.unit));
-    CHECK(ran.err.size() < 200);
+    CHECK(says(ran, number.option + ": '" + number.value + "' " + number.problem));
+    CHECK(ran.err.size() < 250);
   }
+  std::vector<std::string> words = map;
+  words.insert(words.end(), {"--bandwidth", "20GB/s", "--link-bandwidth", "5 GB/s"});
+  CHECK(run_command(dir, words).status == 0);
 }
 
-TEST_CASE("a misspelt option is named, also where one that is required is missing") {
+TEST_CASE("a misspelt option is named, also if a required one is missing") {
   const TempDir dir;
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"map", "--matirx", "x.mat"},
@@ -82,20 +90,29 @@ TEST_CASE("a misspelt option is named, also where one that is required is missin
         {"--matirx"}}) {
     const Ran ran = run_command(dir, words);
     CHECK(ran.status == 2);
-    CHECK(says(ran, "ondeloc: '--matirx' is not an option here\n"));
+    CHECK(says(ran, "ondeloc: '--matirx' is not an option of 'ondeloc"));
+    CHECK(says(ran, "; did you mean --matrix?\n") == (words.front() == "map"));
   }
   CHECK(says(run_command(dir, {"map"}), "ondeloc: --matrix is required\n"));
+}
+
+TEST_CASE("help prints the text of an argument that is an option too once") {
+  const TempDir dir;
+  for (const char* command : {"compare", "map"}) {
+    const std::string help = run_command(dir, {command, "--help"}).out;
+    CHECK(help.find("REQUIRED") == help.rfind("REQUIRED"));
+    CHECK(help.find("the same as FILE") != std::string::npos);
+  }
 }
 
 TEST_CASE("the help of every command fits 80 columns") {
   const TempDir dir;
   std::vector<std::vector<std::string>> commands = {{}};
-  for (const char* name :
-       {"map", "evaluate", "compare", "replay", "algorithms", "topology", "profile"})
-    commands.push_back({name});
-  for (const char* name : {"import", "info", "metrics", "clusters", "classify", "heatmap",
-                           "timeline", "map", "merge", "export"})
-    commands.push_back({"profile", name});
+  for (const std::string& name : every_command(dir)) {
+    const std::size_t blank = name.find(' ');
+    commands.push_back({name.substr(0, blank)});
+    if (blank != name.npos) commands.back().push_back(name.substr(blank + 1));
+  }
   for (const std::vector<std::string>& command : commands) {
     std::vector<std::string> words = command;
     words.push_back("--help");
@@ -103,7 +120,7 @@ TEST_CASE("the help of every command fits 80 columns") {
     CAPTURE(words);
     CHECK(ran.status == 0);
     CHECK(ran.out.find("\n\n\n") == std::string::npos);
-    CHECK((ran.out.find("'ondeloc COMMAND --help'") == std::string::npos) != command.empty());
+    CHECK((ran.out.find("'ondeloc help COMMAND'") == std::string::npos) != command.empty());
     std::istringstream lines(ran.out);
     for (std::string line; std::getline(lines, line);) {
       CAPTURE(line);
@@ -123,11 +140,16 @@ TEST_CASE(
   CHECK(says(missing, "and_a_folder_with_another/second_of_two_matrices.csv"));
   const Ran bogus = run_command(dir, {"bogus", "-t", "pu:2"});
   CHECK(bogus.status == 2);
-  CHECK(says(bogus, "'bogus' is not a command: use one of map,"));
+  CHECK(says(bogus, "'bogus' is not a command; use one of map,"));
   const Ran inner = run_command(dir, {"profile", "bogus"});
   CHECK(inner.status == 2);
-  CHECK(says(inner, "'bogus' is not a command: use one of import,"));
-  CHECK(says(run_command(dir, {}), "A subcommand is required"));
+  CHECK(says(inner, "'bogus' is not a command; use one of import,"));
+  const Ran close = run_command(dir, {"repaly", "x"});
+  CHECK(close.status == 2);
+  CHECK(close.err ==
+        "ondeloc: 'repaly' is not a command; did you mean replay?\n"
+        "ondeloc: 'ondeloc --help' tells more\n");
+  CHECK(says(run_command(dir, {"profile"}), "'ondeloc profile' needs a command"));
   const std::string matrix = two_ranks(dir);
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"evaluate", "-m", "-", "--mapping", "-"},
@@ -172,13 +194,8 @@ std::string ring(const TempDir& dir, int ranks) {
 
 TEST_CASE("replay compares costs of the same intervals") {
   const TempDir dir;
-  std::string text = "interval,src,dst,bytes\n";
-  for (int i = 0; i < 12; ++i) {
-    for (const char* pair : {"0,2", "1,3"}) text += std::to_string(i) + "," + pair + ",1000\n";
-  }
-  write_text(dir.file("i.csv"), text);
   const std::vector<std::string> words{"replay", "-t", "numa:2 core:2 pu:1", "-i",
-                                       dir.file("i.csv")};
+                                       two_pairs(dir, 1000)};
   const Json replay = json_of(dir, words);
   bool several = false;
   for (const Json& step : replay["intervals"]) {
@@ -210,8 +227,8 @@ TEST_CASE("replay counts the memory that moves with a rank, and layouts in the w
     return json_of(dir, more);
   };
   CHECK(with({})["migration"] == 0.002);
-  CHECK(with({"--resident", "1e8"})["migration"] > 0.005);
-  CHECK(with({"--resident", "20e12"})["migration"] == 0);  // never worth it
+  CHECK(with({"--resident", "100MB"})["migration"] > 0.005);
+  CHECK(with({"--resident", "20TB"})["migration"] == 0);  // never worth it
   // Nnch counts CPUs 0 and 1 too, as `map` does: without them both pairs would be together.
   const Json lama = with({"-a", "lama:Nnch", "--always"});
   CHECK(lama["intervals"].back()["remote_share"] == 0.5);
@@ -264,7 +281,7 @@ TEST_CASE("evaluate says how it counts ranks with CPUs of several nodes, unbound
   };
   const Ran unbound = evaluated(
       "rank 0=+n0 slot=0-7\nrank 1=+n0 slot=0-7\nrank 2=+n0 slot=0-7\nrank 3=+n0 slot=0-7\n");
-  CHECK(unbound.err.find("dealt evenly") != std::string::npos);
+  CHECK(unbound.err.find("spread evenly") != std::string::npos);
   CHECK(Json::parse(unbound.out)["cost"]["peak_load"] == 1.0);
   std::vector<std::string> words{"compare", "-p",  dir.file("ranks.txt"), "-a", "identity",
                                  "-f",      "json"};
@@ -274,7 +291,7 @@ TEST_CASE("evaluate says how it counts ranks with CPUs of several nodes, unbound
         std::string::npos);
   const Ran wide = evaluated(
       "rank 0=+n0 slot=0-2\nrank 1=+n0 slot=3\nrank 2=+n0 slot=4-5\nrank 3=+n0 slot=6-7\n");
-  CHECK(wide.err.starts_with("ondeloc: 1 of 4 ranks have CPUs of several NUMA nodes: "));
+  CHECK(wide.err.starts_with("ondeloc: 1 of 4 ranks have CPUs of several NUMA nodes; "));
   CHECK(evaluated("rank 0=+n0 slot=0\nrank 1=+n0 slot=2\nrank 2=+n0 slot=4\nrank 3=+n0 slot=6\n")
             .err.empty());
 }
@@ -294,8 +311,7 @@ TEST_CASE("lama costs the same in map, compare and evaluate, binding included") 
   }
 }
 
-TEST_CASE(
-    "ranks that all have the same CPUs of several nodes cost in map what they do in evaluate") {
+TEST_CASE("ranks that all have the same CPUs of several nodes cost the same in map and evaluate") {
   const TempDir dir;
   const std::string matrix = ring(dir, 5), machine = "numa:2 core:2 pu:1";
   const Json map = json_of(dir, {"map", "-t", machine, "-m", matrix, "-c", "4", "--oversubscribe"});
@@ -305,7 +321,7 @@ TEST_CASE(
   CHECK(Json::parse(ran.out)["cost"]["total"] == map["cost"]["total"]);
 }
 
-TEST_CASE("a mapping computed again from itself moves nobody, with threads to spare neither") {
+TEST_CASE("a mapping computed again from itself moves no rank, even if there are idle threads") {
   const TempDir dir;
   write_text(dir.file("m.mat"), "0 9 9 9 0\n9 0 9 9 0\n9 9 0 9 0\n9 9 9 0 0\n0 0 0 0 0\n");
   std::vector<std::string> words{
@@ -318,7 +334,7 @@ TEST_CASE("a mapping computed again from itself moves nobody, with threads to sp
   CHECK(again["ranks"] == first["ranks"]);
 }
 
-TEST_CASE("as few bytes as a number can be are mapped like any") {
+TEST_CASE("the smallest number of bytes is mapped like any other") {
   const TempDir dir;
   write_text(dir.file("m.mat"), "0 5e-324 5e-324 5e-324\n0 0 5e-324 0\n0 0 0 0\n0 0 0 0\n");
   const Ran ran =
@@ -343,7 +359,7 @@ TEST_CASE("options that cannot be followed are told") {
   };
   for (const auto& [words, told] :
        {Wrong{{"map", "-t", machine, "-m", dir.file("two.csv"), "-n", "2", "-p", json},
-              "it places rank 3, there are 2 ranks (0 to 1)"},
+              "the file places rank 3, but there are 2 ranks (0 to 1)"},
         Wrong{{"map", "-t", machine, "-m", matrix, "-p", json, "-c", "4", "--oversubscribe"},
               "gives rank 0 1 CPU: leave the option out"},
         Wrong{{"map", "-t", machine, "-m", matrix, "-c", "5", "--oversubscribe"},
@@ -351,7 +367,7 @@ TEST_CASE("options that cannot be followed are told") {
         Wrong{{"map", "-t", machine, "-m", matrix, "-c", "2", "-a", "lama:scbnh"}, "bind=2c"},
         Wrong{{"compare", "-t", machine, "-m", matrix, "-c", "2", "-a", "lama:scbnh"}, "bind=2c"},
         Wrong{{"evaluate", "-t", machine, "-m", dir.file("two.csv"), "--mapping", rankfile},
-              "nodes 'a' and 'b' (line 2), a mapping is of one node"},
+              "nodes 'a' and 'b' (line 2); a mapping is of one node"},
         Wrong{{"evaluate", "-t", machine, "-m", dir.file("two.csv"), "--mapping", dir.file("far")},
               "line 3: rank 5000 is beyond"},
         Wrong{{"topology", "-t", machine, "--cpuset", "2-100"},
@@ -366,7 +382,7 @@ TEST_CASE("options that cannot be followed are told") {
   for (const char* nothing : {"", " "}) {
     const Ran empty = run_command(dir, {"topology", "-t", machine, "--cpuset", nothing});
     CHECK(empty.status == 2);
-    CHECK(says(empty, "--cpuset: no CPU in it"));
+    CHECK(says(empty, "--cpuset: the list holds no CPU"));
   }
   const Json shared = json_of(dir, {"map", "-t", "core:4 pu:1", "-m", dir.file("two.csv"), "-n",
                                     "3", "-c", "2", "--oversubscribe"});
@@ -382,13 +398,13 @@ TEST_CASE("options that cannot be followed are told") {
 
 TEST_CASE("tables fit 80 columns, name their columns, and call a node without a number none") {
   const TempDir dir;
-  const std::string machines = std::string(ONDELOC_TEST_DATA) + "/topologies/";
+  const std::string machines = test_data() + "/topologies/";
   const Ran large = run_command(dir, {"topology", "-t", machines + "192em64t-24n8c2t.xml"});
   REQUIRE(large.status == 0);
   std::string squares = large.out.substr(large.out.find("distance"));
   CHECK(widest_line(squares) <= 80);
   CHECK(squares.find("NUMA node  0  1  2") != std::string::npos);
-  const std::string matrix = std::string(ONDELOC_TEST_DATA) + "/npb/cg.A.32/bytes.mat";
+  const std::string matrix = test_data() + "/npb/cg.A.32/bytes.mat";
   const Ran compared = run_command(dir, {"compare", "-t", "numa:4 core:8 pu:1", "-m", matrix});
   REQUIRE(compared.status == 0);
   CHECK(widest_line(compared.out) <= 80);
@@ -409,15 +425,15 @@ TEST_CASE("evaluate takes what map made for silent ranks, whatever the matrix is
   };
   CHECK(json_of(dir, with({"-m", mat, "-n", "5"}))["cost"]["total"] == map["cost"]["total"]);
   CHECK(run_command(dir, with({"-i", csv, "-n", "5"})).status == 0);
-  CHECK(says(run_command(dir, with({"-m", mat})), "it places rank 4, there are 2 ranks"));
-  CHECK(says(run_command(dir, with({"-m", mat, "-n", "6"})), "rank 5 has no place in it"));
+  CHECK(says(run_command(dir, with({"-m", mat})), "the file places rank 4, but there are 2 ranks"));
+  CHECK(says(run_command(dir, with({"-m", mat, "-n", "6"})), "the file does not place rank 5"));
   CHECK(says(run_command(dir, with({"-m", mat, "-n", "1"})), "1 is below the 2 ranks"));
 }
 
 TEST_CASE("a mapping that does not fit this machine may be of another: --topology says which") {
   const TempDir dir;
   const std::string matrix = two_ranks(dir), json = dir.file("m.json"), ranks = dir.file("ranks"),
-                    hint = "(on this machine: say with --topology which machine the ranks run on)";
+                    hint = "(on this machine; name the machine of the ranks with --topology)";
   write_text(json, R"({"ranks":[{"rank":0,"pus":[0]},{"rank":1,"pus":[4095]}]})");
   write_text(ranks, "rank 0=a slot=0\nrank 1=a slot=4095\n");
   for (const std::string& file : {json, ranks}) {
@@ -492,17 +508,22 @@ TEST_CASE("bash completes what there is, and nothing from the examples") {
                                "echo \" ${COMPREPLY[*]} \"";
     return run_program(
                dir, "/bin/bash",
-               {"-c", script, ONDELOC_COMMAND, ONDELOC_TEST_DATA "/../../etc/completion/ondeloc"})
+               {"-c", script, ONDELOC_COMMAND, test_data() + "/../../etc/completion/ondeloc"})
         .out;
   };
-  CHECK(completed("''") == " map evaluate compare replay algorithms topology profile \n");
+  CHECK(completed("''") ==
+        " map evaluate compare place replay report explain top heatmap algorithms topology measure "
+        "profile threads \n");
+  CHECK(completed("threads ''") == " record \n");
+  CHECK(completed("threads record --sa") == " --sample \n");
+  CHECK(completed("help rep") == " replay report \n");
   CHECK(completed("profile ''").find(" import info merge export ") != std::string::npos);
-  CHECK(completed("profile --progress-after 1 ti") == " timeline \n");
+  CHECK(completed("profile --progress-after 1s ti") == " timeline \n");
   CHECK(completed("map --cpu") == " --cpus-per-task --cpuset \n");
   CHECK(completed("map --o") == " --oversubscribe --output \n");
-  CHECK(completed("profile map --w") == " --window \n");
-  CHECK(completed("profile map --p") == " --previous \n");
-  CHECK(completed("replay --s") == " --start --seconds --slope \n");
+  CHECK(completed("profile map --w") == " --window --weight \n");
+  CHECK(completed("profile map --p") == " --pack --previous \n");
+  CHECK(completed("replay --s") == " --spread --start --seconds --slope \n");
   CHECK(completed("map -f ''") == " table json rankfile cpu-bind \n");
   CHECK(completed("profile heatmap p --scale l") == " log linear \n");
   CHECK(completed("compare -a p") == " packed \n");

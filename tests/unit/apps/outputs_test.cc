@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// No command loses what it was given or what stood where it writes.
+// No command loses its input or a file that it would replace.
 #include "tests/unit/apps/command.h"
+#include "tests/unit/test_data.h"
 
 using namespace ondeloc;
 
@@ -56,8 +57,7 @@ TEST_CASE("no input of a command is its output: topology, mapping and standard i
   write_text(csv, "src,dst,bytes\n0,1,10\n2,3,7\n");
   REQUIRE(run_command(dir, {"map", "-t", machine, "-m", csv, "-f", "json", "-o", json}).status ==
           0);
-  std::filesystem::copy_file(
-      std::string(ONDELOC_TEST_DATA) + "/topologies/32em64t-2n8c2t-pci-normalio.xml", xml);
+  std::filesystem::copy_file(test_data() + "/topologies/32em64t-2n8c2t-pci-normalio.xml", xml);
   std::filesystem::create_symlink(json, svg);
   const std::vector<std::pair<std::string, std::vector<std::string>>> commands{
       {xml, {"map", "-t", xml, "-m", csv, "-o", xml}},
@@ -72,7 +72,7 @@ TEST_CASE("no input of a command is its output: topology, mapping and standard i
     const Ran ran = run_command(dir, words, 0, csv);
     CHECK(ran.status == 1);
     CHECK(ran.told() == 1);
-    CHECK(ran.err.find("is the input: write elsewhere") != std::string::npos);
+    CHECK(ran.err.find("is the input; write to another file") != std::string::npos);
     CHECK(read_text(input) == before);
   }
   CHECK(run_command(dir, {"map", "-t", machine, "-m", "-", "-o", "/dev/null"}, 0, csv).status == 0);
@@ -122,7 +122,7 @@ TEST_CASE("a disk that fills up is one sentence, and the former output stays") {
   }
 }
 
-TEST_CASE("links keep leading where they led, modes stay, a file that may not be written is kept") {
+TEST_CASE("links keep their targets, modes stay, a file without write permission is kept") {
   const TempDir dir;
   const std::string profile = imported(dir);
   write_text(dir.file("target"), "old");
@@ -178,16 +178,16 @@ TEST_CASE("- as output is standard output, and no file of that name") {
   std::filesystem::current_path(here);
 }
 
-TEST_CASE("what is told on a closed standard error does not get into the output") {
+TEST_CASE("messages to a closed standard error do not get into the output") {
   const TempDir dir;
   const std::string profile = imported(dir), out = dir.file("out");
   const Ran ran =
       run_program(dir, "/bin/sh",
-                  {"-c", "exec \"$0\" profile --progress-after 0 export \"$1\" -o \"$2\" <&- 2>&-",
+                  {"-c", "exec \"$0\" profile --progress-after 0s export \"$1\" -o \"$2\" <&- 2>&-",
                    ONDELOC_COMMAND, profile, out});
   CHECK(ran.status == 0);
   CHECK(read_text(out) == kLines);
-  // Closed is no place to write to all the same, nor is a full disk.
+  // A closed standard output or a full disk is still an error.
   for (const char* line : {"exec \"$0\" profile export \"$1\" >&-", "exec \"$0\" topology >&-",
                            "exec \"$0\" --version >/dev/full", "exec \"$0\" --help >/dev/full",
                            "exec \"$0\" map --help >&-"}) {
@@ -198,7 +198,7 @@ TEST_CASE("what is told on a closed standard error does not get into the output"
   }
 }
 
-TEST_CASE("a name that is no UTF-8 is shown in JSON with its bytes replaced") {
+TEST_CASE("a name that is not UTF-8 is shown in JSON with its bytes replaced") {
   const TempDir dir;
   const std::string odd = dir.file("p\xff");
   std::filesystem::rename(imported(dir), odd);

@@ -37,3 +37,19 @@ TEST_CASE("set algebra") {
   c.clear(PuOs(100));
   CHECK(c == *CpuSet::parse_list("0-3"));
 }
+
+TEST_CASE("masks of SLURM_CPU_BIND_LIST") {
+  const auto list_of = [](std::string_view masks) {
+    const auto cpus = CpuSet::parse_mask_list(masks);
+    return cpus ? cpus->to_list() : "refused";
+  };
+  CHECK(list_of("0x1,0x2") == "0-1");
+  CHECK(list_of("0x80000000000000001") == "0,67");
+  CHECK(list_of("FF,0X100") == "0-8");
+  CHECK(list_of("0x0,0x2") == "1");
+  CHECK(list_of("0x3*4,0xC*2") == "0-3");
+  CHECK(list_of(std::string(2047, '0') + "1") == "0");
+  for (const char* wrong : {"", "0x", "0x1,", "0x1,zz", "1;2", "0x1*", "0x1*x", "*2", "0x1 ", "-1"})
+    CHECK(list_of(wrong) == "refused");
+  CHECK(list_of(std::string(2049, 'f')) == "refused");
+}

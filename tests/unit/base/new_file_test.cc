@@ -28,7 +28,7 @@ bool has_nameless_files(const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("what is being written has no name: a writer that is killed leaves nothing") {
+TEST_CASE("a file has no name while it is written: a killed writer leaves nothing") {
   const TempDir dir;
   std::ofstream(dir.file("f")) << "old";
   auto file = written(dir.file("f"));
@@ -39,7 +39,7 @@ TEST_CASE("what is being written has no name: a writer that is killed leaves not
   CHECK(dir.files() == 1);
 }
 
-TEST_CASE("what is not committed leaves what was there") {
+TEST_CASE("without a commit the old file stays") {
   const TempDir dir;
   std::ofstream(dir.file("f")) << "old";
   { const auto file = written(dir.file("f")); }

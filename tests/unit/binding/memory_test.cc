@@ -21,7 +21,7 @@ TEST_CASE("a node has room where memory is free or the file cache is clean") {
   CHECK(room_in_meminfo("Node 0 MemFree: 7 kB\n") == 7 * 1024ULL);
 }
 
-TEST_CASE("pages that could not be moved are worth a word where they are many") {
+TEST_CASE("pages that could not be moved are noted if they are many") {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   CHECK(about_pages_left(0, 1000 * page).empty());
   CHECK(about_pages_left(100, 1000 * page).empty());

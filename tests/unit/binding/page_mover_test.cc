@@ -24,12 +24,9 @@ Result<long> move_all(PageMover mover) {
 }  // namespace
 
 // One node is enough for all but the moving itself, which tests/vm sees.
-TEST_CASE("the kernel is asked piece by piece, and what it says is told") {
+TEST_CASE("the kernel is asked piece by piece, and its errors are passed on", "[numa]") {
   const auto texts = read_page_texts(getpid());
-  if (!texts) {
-    WARN("this kernel has no NUMA");
-    return;
-  }
+  if (!texts) ONDELOC_SKIP("this kernel has no NUMA");
   PagesOnNode there = pages_on_node(texts->numa_maps, texts->maps, 0);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 26;  // what sanitizers reserve is sparse
   std::erase_if(there.ranges,
@@ -46,7 +43,7 @@ TEST_CASE("the kernel is asked piece by piece, and what it says is told") {
   CHECK(gone.error().code() == ESRCH);
 }
 
-TEST_CASE("what is to be moved are the bytes of its own on that node") {
+TEST_CASE("the bytes to move are those of the process alone on that node") {
   const PagesOnNode there{{{0x1000, 0x9000, 0x3000, false}, {0x10000, 0x20000, 0x5000, true}}};
   const PageMover mover(1, there, 0, 1);
   CHECK(mover.bytes() == 0x5000);
@@ -54,12 +51,12 @@ TEST_CASE("what is to be moved are the bytes of its own on that node") {
   CHECK(mover.left() == 0);
 }
 
-TEST_CASE("no node of that number is no node to move from or to") {
+TEST_CASE("a node number that does not exist is an error, as source and as target") {
   CHECK(!PageMover(getpid(), PagesOnNode{}, -1, 0).step().ok());
   CHECK(!PageMover(getpid(), PagesOnNode{}, 0, 1 << 20).step().ok());
 }
 
-TEST_CASE("where policies interleave, memory that is reserved and not used stays") {
+TEST_CASE("if a policy interleaves, memory that is reserved and not used stays") {
   constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
   PagesOnNode there{{{kGib, 200 * kGib, kGib, true}}, true};
   PageMover mover(getpid(), there, 0, 1);
@@ -70,7 +67,7 @@ TEST_CASE("where policies interleave, memory that is reserved and not used stays
   CHECK(*step == PageMover::Step::kDone);
 }
 
-TEST_CASE("a process that has ended and was not waited for is gone, too") {
+TEST_CASE("a process that has ended but is not reaped counts as gone") {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);
   siginfo_t info;

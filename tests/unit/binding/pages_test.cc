@@ -34,7 +34,7 @@ TEST_CASE("mappings with pages on a node are found, and whose those are") {
   CHECK(pages_on_node(kNumaMaps, "", 0).ranges.empty());
 }
 
-TEST_CASE("what a policy interleaves is left where it is") {
+TEST_CASE("pages that a policy interleaves are left out") {
   const auto with = [](const std::string& policy) {
     return pages_on_node("10000000 " + policy + " anon=3 N0=1 N1=2 kernelpagesize_kB=4\n", kMaps,
                          1);

@@ -23,7 +23,7 @@ TEST_CASE("csv adds up repeated pairs") {
   CHECK(matrix->entries[0].messages == 3);
 }
 
-TEST_CASE("cells that are in order already stay where they are") {
+TEST_CASE("cells that are in order are not moved") {
   std::vector<MatrixEntry> cells{
       {0, 0, 9, 9}, {0, 1, 5, 1}, {0, 1, 6, 2}, {1, 0, 0, 0}, {2, 0, 1, 1}};
   const MatrixEntry* const place = cells.data();
@@ -35,7 +35,7 @@ TEST_CASE("cells that are in order already stay where they are") {
   CHECK(matrix.entries[1].src == 2);
 }
 
-TEST_CASE("a byte order mark is no part of the header") {
+TEST_CASE("a byte order mark is not part of the header") {
   const auto marked = parse_matrix("\xEF\xBB\xBFsrc,dst,bytes\n0,1,5\n", "m.csv");
   REQUIRE(marked.ok());
   CHECK(marked->entries.size() == 1);
@@ -53,7 +53,7 @@ TEST_CASE("fields of CSV may stand in quotes, as R writes them") {
   CHECK(!parse_matrix("src,dst,bytes\n0,1,\"1,000\"\n", "f").ok());
 }
 
-TEST_CASE("a file that begins as none of ours is told what ours are") {
+TEST_CASE("the error for an unknown format names the formats that can be read") {
   for (const char* text : {"src;dst;bytes\n0;1;5\n", "src\tdst\tbytes\n0\t1\t5\n", "0,1\n1,0\n",
                            "%%MatrixMarket matrix coordinate real general\n", "[[0,1],[1,0]]\n",
                            ",src,dst,bytes\n0,0,1,5\n"}) {

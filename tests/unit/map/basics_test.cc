@@ -28,14 +28,13 @@ Case make_case(const char* topology, int ranks, std::vector<MatrixEntry> entries
     made.slots.push_back(make_slot(made.machine, one));
   }
   made.traffic = Traffic(CommMatrix::from_entries(ranks, std::move(entries)));
-  made.model = CostModel::from(made.machine);
+  made.model = CostModel::from(made.machine, {{}, {}, {}, Weight::kBytes, nullptr});
   return made;
 }
 
 std::vector<int> nodes_of(const Case& c, const Mapping& mapping) {
   std::vector<int> nodes;
-  for (const SlotIndex slot : mapping)
-    nodes.push_back(c.slots[static_cast<std::size_t>(slot.value)].node.value);
+  for (const SlotIndex slot : mapping) nodes.push_back(c.slots[slot.value].node.value);
   return nodes;
 }
 
@@ -60,9 +59,7 @@ TEST_CASE("with threads to spare no rank shares a core beside an idle one of its
     std::vector<int> cores;
     const Mapping mapping = *compute_mapping(algorithm, c.request());
     for (const SlotIndex slot : mapping)
-      cores.push_back(
-          c.machine.find(PuOs(c.slots[static_cast<std::size_t>(slot.value)].pus.first()))
-              ->at(Level::kCore));
+      cores.push_back(c.machine.find(PuOs(c.slots[slot.value].pus.first()))->at(Level::kCore));
     std::sort(cores.begin(), cores.end());
     return std::adjacent_find(cores.begin(), cores.end()) != cores.end();
   };
@@ -79,15 +76,34 @@ TEST_CASE("with threads to spare no rank shares a core beside an idle one of its
 
 TEST_CASE("ondeloc puts the two ranks of a pair on one node, pairs on different nodes") {
   Case c = make_case("numa:2 core:2 pu:1", 4, kCross);
-  CHECK(nodes_of(c, *compute_mapping("ondeloc", c.request())) == std::vector{0, 1, 0, 1});
+  for (const char* reading : {"ondeloc", "ondeloc:together", "ondeloc:literal", "ondeloc:fresh"})
+    CHECK(nodes_of(c, *compute_mapping(reading, c.request())) == std::vector{0, 1, 0, 1});
   c.previous = *compute_mapping("packed", c.request());
-  CHECK(nodes_of(c, *compute_mapping("ondeloc", c.request())) == std::vector{0, 1, 0, 1});
+  for (const char* reading : {"ondeloc:together", "ondeloc:fresh"})
+    CHECK(nodes_of(c, *compute_mapping(reading, c.request())) == std::vector{0, 1, 0, 1});
+  CHECK(!compute_mapping("ondeloc:other", c.request()).ok());
 }
 
-TEST_CASE("ondeloc moves nobody whose pair sits together, literal never moves anybody") {
+TEST_CASE("ondeloc as the authors run it: partners join, and few moves are not applied") {
+  // Four pairs across two nodes: each second rank joins the node of the first.
+  Case c = make_case("numa:2 core:4 pu:1", 8,
+                     {{0, 4, 100, 1}, {5, 1, 90, 1}, {2, 6, 80, 1}, {3, 7, 70, 1}});
+  c.previous = *compute_mapping("packed", c.request());
+  // 0 and 4 on node 0, 1 and 5 too; then node 0 is full.
+  CHECK(*compute_mapping("ondeloc", c.request()) == c.previous);  // 4 of 8 move: not above 8 / 2
+  Case more = make_case("numa:4 core:2 pu:1", 8,
+                        {{0, 4, 100, 1}, {5, 1, 90, 1}, {2, 6, 80, 1}, {3, 7, 70, 1}});
+  more.previous = *compute_mapping("packed", more.request());
+  const auto nodes = nodes_of(more, *compute_mapping("ondeloc", more.request()));
+  CHECK(nodes[0] == 0);
+  CHECK(nodes[4] == 0);
+  for (const int first : {0, 1, 2, 3}) CHECK(nodes[first] == nodes[first + 4]);
+}
+
+TEST_CASE("ondeloc:together moves nobody whose pair sits together, literal never anybody") {
   Case c = make_case("numa:2 core:2 pu:1", 4, kCross);
   c.previous = {SlotIndex(3), SlotIndex(1), SlotIndex(2), SlotIndex(0)};
-  CHECK(*compute_mapping("ondeloc", c.request()) == c.previous);
+  CHECK(*compute_mapping("ondeloc:together", c.request()) == c.previous);
   c.previous = {SlotIndex(0), SlotIndex(1), SlotIndex(2), SlotIndex(3)};
   CHECK(*compute_mapping("ondeloc:literal", c.request()) == c.previous);
 }

@@ -12,11 +12,11 @@
 namespace ondeloc {
 
 struct Case {
-  Case(const std::string& topology, const CommMatrix& matrix)
+  Case(const std::string& topology, const CommMatrix& matrix, Weight weight = Weight::kTime)
       : machine(*load_machine(topology)),
         slots(slots_for(machine, machine.allowed, matrix.ranks, 1)),
         traffic(matrix),
-        model(CostModel::from(machine)) {}
+        model(CostModel::from(machine, {{}, {}, {}, weight, nullptr})) {}
   MapRequest request() const { return {machine, slots, traffic, model, previous, off_node}; }
   Mapping map(const char* algorithm = "coordinated") const {
     return *compute_mapping(algorithm, request());

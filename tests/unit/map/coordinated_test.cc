@@ -13,6 +13,7 @@
 #include "mapcore/map/coordinated/valuation.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/map/case.h"
+#include "tests/unit/test_data.h"
 
 namespace coordinated_test {
 using namespace ondeloc;
@@ -32,7 +33,7 @@ CommMatrix random_matrix(int ranks, int degree, unsigned seed) {
 }
 
 CommMatrix npb(const char* name) {
-  return *read_matrix(fmt::format("{}/npb/{}/bytes.mat", ONDELOC_TEST_DATA, name));
+  return *read_matrix(fmt::format("{}/npb/{}/bytes.mat", test_data(), name));
 }
 
 constexpr const char* kStarts[] = {"packed", "scatter", "random", "balance", "locality", "ondeloc"};
@@ -75,7 +76,7 @@ TEST_CASE("coordinated is never worse than its starts or the present mapping, ra
 
 namespace {
 
-// Of 8 ranks on two nodes with four slots each.
+// Least cost of all mappings of 8 ranks on two nodes with four slots each.
 double least_cost_of_all(const Case& c) {
   double best = 1e300;
   for (unsigned mask = 0; mask < 256; ++mask) {
@@ -119,8 +120,8 @@ double bytes_by_distance(const Graph& graph, const Part& part, std::span<const d
   double sum = 0;
   for (int i = 0; i < graph.vertices; ++i) {
     for (const Traffic::Edge& edge : graph.row(i)) {
-      const auto a = static_cast<std::size_t>(part[static_cast<std::size_t>(i)]);
-      const auto b = static_cast<std::size_t>(part[static_cast<std::size_t>(edge.peer)]);
+      const auto a = static_cast<std::size_t>(part[i]);
+      const auto b = static_cast<std::size_t>(part[edge.peer]);
       sum += edge.bytes * distance[a * nodes + b] / 2;
     }
   }
@@ -128,8 +129,7 @@ double bytes_by_distance(const Graph& graph, const Part& part, std::span<const d
 }
 
 bool fit(const Graph& graph, const Part& part, std::vector<int> room) {
-  for (std::size_t i = 0; i < part.size(); ++i)
-    room[static_cast<std::size_t>(part[i])] -= graph.size[i];
+  for (std::size_t i = 0; i < part.size(); ++i) room[part[i]] -= graph.size[i];
   return std::all_of(room.begin(), room.end(), [](int left) { return left >= 0; });
 }
 
@@ -219,11 +219,11 @@ TEST_CASE("four partitions at once cost no less than the bound, which knows thei
 TEST_CASE("scaling the matrix by a power of two changes no mapping") {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     const CommMatrix matrix = random_matrix(24, 4, seed);
-    const Mapping mapping = Case(kMachines[1], matrix).map();
+    const Mapping mapping = Case(kMachines[1], matrix, Weight::kBytes).map();
     for (const double factor : {0x1p-30, 0.5, 2.0, 0x1p300}) {
       CommMatrix scaled = matrix;
       for (MatrixEntry& entry : scaled.entries) entry.bytes *= factor;
-      CHECK(Case(kMachines[1], scaled).map() == mapping);
+      CHECK(Case(kMachines[1], scaled, Weight::kBytes).map() == mapping);
     }
   }
 }
@@ -282,7 +282,7 @@ TEST_CASE("equal-cost symmetric mappings move nobody") {
   CHECK(count_migrations(c.slots, c.previous, repaired) == 2);
 }
 
-TEST_CASE("what gains next to nothing moves nobody") {
+TEST_CASE("a negligible gain moves no rank") {
   for (const auto& [bytes, moved] : {std::pair{1.0, 0}, std::pair{1e7, 2}}) {
     // Ranks 4 and 5 talk a little, each to a rank of the other node.
     Case c("numa:2 core:3 pu:1",
@@ -301,13 +301,13 @@ TEST_CASE("evaluate does not care how ranks are numbered") {
   std::shuffle(order.begin(), order.end(), std::mt19937(3));
   CommMatrix renamed = matrix;
   for (MatrixEntry& e : renamed.entries) {
-    e.src = order[static_cast<std::size_t>(e.src)];
-    e.dst = order[static_cast<std::size_t>(e.dst)];
+    e.src = order[e.src];
+    e.dst = order[e.dst];
   }
   const Case other("numa:4 core:4 pu:1", CommMatrix::from_entries(16, renamed.entries));
   const Mapping mapping = c.map();
   Mapping moved(16);
-  for (std::size_t i = 0; i < 16; ++i) moved[static_cast<std::size_t>(order[i])] = mapping[i];
+  for (std::size_t i = 0; i < 16; ++i) moved[order[i]] = mapping[i];
   CHECK(c.cost(mapping).total == Approx(other.cost(moved).total).epsilon(1e-12));
 }
 

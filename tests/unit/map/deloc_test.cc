@@ -35,8 +35,7 @@ std::vector<int> nodes_of(const Case& c, const Result<Mapping>& mapping) {
   REQUIRE(mapping.ok());
   REQUIRE(is_valid(*mapping, c.slots));
   std::vector<int> nodes;
-  for (const SlotIndex slot : *mapping)
-    nodes.push_back(c.slots[static_cast<std::size_t>(slot.value)].node.value);
+  for (const SlotIndex slot : *mapping) nodes.push_back(c.slots[slot.value].node.value);
   return nodes;
 }
 

@@ -8,9 +8,11 @@
 #include <set>
 
 #include "mapcore/map/algorithm.h"
+#include "mapcore/map/shared_slots.h"
 #include "mapcore/map/slots.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/test_data.h"
 
 namespace lama_test {
 using namespace ondeloc;
@@ -40,8 +42,7 @@ struct Case {
     const auto mapping = map(layout);
     if (!mapping) return result;
     for (const SlotIndex slot : *mapping)
-      result.push_back(machine.find(PuOs(slots[static_cast<std::size_t>(slot.value)].pus.first()))
-                           ->logical.value);
+      result.push_back(machine.find(PuOs(slots[slot.value].pus.first()))->logical.value);
     return result;
   }
   Machine whole, machine;
@@ -71,7 +72,7 @@ TEST_CASE("scbnh as in figure 2 of the paper: sockets, then cores, then threads"
   REQUIRE(pus.size() == 24);
   for (int rank = 0; rank < 24; ++rank) {
     const int socket = rank % 2, core = rank / 2 % 6, thread = rank / 12;
-    CHECK(pus[static_cast<std::size_t>(rank)] == socket * 12 + core * 2 + thread);
+    CHECK(pus[rank] == socket * 12 + core * 2 + thread);
   }
 }
 
@@ -139,7 +140,7 @@ TEST_CASE("caches that hold NUMA nodes stand above them") {
   CHECK(below.pus("L3Nnch") == std::vector{0, 2, 4, 6, 1, 3, 5, 7});
 }
 
-TEST_CASE("who shares follows the layout, and nobody shares a CPU while another idles") {
+TEST_CASE("the layout chooses the ranks that share, and no CPU is shared while another is idle") {
   Case c("package:2 numa:1 core:2 pu:1", 6);
   c.slots = shared_slots(c.machine, c.machine.allowed, 8, 1);
   CHECK(c.pus("scbnh/oversubscribe") == std::vector{0, 2, 1, 3, 0, 2});
@@ -174,7 +175,7 @@ TEST_CASE(
   for (const char* file :
        {"16amd64-8n2c-cpusets", "16em64t-4s2c2t-offlines", "8intel64-4n2t-memattrs",
         "96em64t-4n4d3ca2co-pci", "16amd64-4distances"}) {
-    const std::string xml = fmt::format("{}/topologies/{}.xml", ONDELOC_TEST_DATA, file);
+    const std::string xml = fmt::format("{}/topologies/{}.xml", test_data(), file);
     const Machine machine = *load_machine(xml);
     CpuSet missing;  // every fifth PU, and all that hwloc does not allow
     for (std::size_t i = 0; i < machine.pus.size(); i += 5) missing.set(machine.pus[i].os);

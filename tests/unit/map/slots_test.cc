@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "mapcore/map/shared_slots.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
@@ -54,8 +55,7 @@ TEST_CASE("ranks that were bound to nothing keep all CPUs and all nodes") {
   };
   const auto used = [](const SlotPlan& plan) {
     Lists lists;
-    for (const SlotIndex slot : plan.initial)
-      lists.push_back(plan.slots[static_cast<std::size_t>(slot.value)].pus.to_list());
+    for (const SlotIndex slot : plan.initial) lists.push_back(plan.slots[slot.value].pus.to_list());
     return lists;
   };
   CHECK(used(plan_for("numa:2 core:4 pu:1", 4, 1)) == Lists{"0-1", "2-3", "4-5", "6-7"});
@@ -70,7 +70,7 @@ TEST_CASE("ranks that were bound to nothing keep all CPUs and all nodes") {
   CHECK(used(plan_for("numa:4 core:4 pu:1", 2, 1)) == Lists{"0-7", "8-15"});
   CHECK(used(plan_for("numa:4 core:4 pu:1", 5, 1)) ==
         Lists{"0-2", "4-6", "8-10", "12-14", "3,7,11"});
-  // Who says that two are enough gets them inside a node.
+  // If the user asks for two CPUs, they lie inside a node.
   CHECK(used(plan_for("numa:4 core:4 pu:1", 2, 2)) == Lists{"0-3", "8-11"});
 }
 
@@ -101,20 +101,49 @@ TEST_CASE("a slot of idle CPUs is as wide as the part that each rank has of shar
   CHECK(lists(bound->slots) == Lists{"0", "8", "1", "2", "9"});
 }
 
-TEST_CASE("more ranks than PUs: slots repeat evenly") {
-  const Machine machine = *load_machine("numa:2 core:1 pu:1");
-  const std::vector<CpuSet> masks(5, cpus("0-1"));
+TEST_CASE("idle PUs are those of cores without a rank, as many threads of each as ranks use") {
+  const Machine machine = *load_machine("numa:2 core:2 pu:2");
+  const auto idle = [&](const char* used, const char* allowed) {
+    return idle_pus(machine, cpus(used), cpus(allowed)).to_list();
+  };
+  CHECK(idle("0-1", "0-7") == "2-7");
+  CHECK(idle("0", "0-7") == "2,4,6");  // --threads-per-core=1
+  CHECK(idle("0,2", "0-7") == "4,6");  // the siblings 1 and 3 stay idle
+  CHECK(idle("0-2", "0-7") == "4-7");  // three ranks of one thread
+  CHECK(idle("0", "0-3,5") == "2,5");  // nothing outside `allowed`
+  CHECK(idle("0", "").empty());
+  CHECK(idle_pus(*load_machine("numa:2 core:2 pu:1"), cpus("0"), cpus("0-3")).to_list() == "1-3");
+}
+
+TEST_CASE("more ranks than PUs: each has all CPUs of its node, never one CPU that it shares") {
+  const Machine machine = *load_machine("numa:2 core:2 pu:1");
+  const std::vector<CpuSet> masks(7, cpus("0-3"));
   auto plan = plan_slots(machine, {masks, 1, {}});
   REQUIRE(plan.ok());
   CHECK(plan->oversubscribed);
-  CHECK(lists(plan->slots) == Lists{"0", "1", "0", "1", "0"});
+  CHECK(lists(plan->slots) == Lists{"0-1", "0-1", "0-1", "0-1", "2-3", "2-3", "2-3"});
+  // The masks of srun -O --cpu-bind=cores. The ranks differ in the number of their CPUs.
+  const std::vector<CpuSet> single{cpus("0"), cpus("1"), cpus("3"), cpus("0"), cpus("1")};
+  plan = plan_slots(machine, {single, 1, {}});
+  REQUIRE(plan.ok());
+  CHECK(plan->oversubscribed);
+  CHECK(lists(plan->slots) == Lists{"0-1", "0-1", "3", "0-1", "0-1"});
+  // Slots of a computed mapping are not widened.
+  CHECK(lists(plan_slots(machine, {single, 1, {}, true})->slots) == Lists{"0", "1", "3", "0", "1"});
+}
+
+TEST_CASE("more ranks than PUs on one node: nobody is bound") {
+  const Machine machine = *load_machine("core:2 pu:1");
+  const std::vector<CpuSet> masks(3, cpus("0-1"));
+  CHECK(lists(plan_slots(machine, {masks, 1, {}})->slots) == Lists{"0-1", "0-1", "0-1"});
+  const std::vector<CpuSet> single{cpus("0"), cpus("1"), cpus("0")};
+  CHECK(lists(plan_slots(machine, {single, 1, {}})->slots) == Lists{"0", "1", "0"});
 }
 
 TEST_CASE("ranks beyond the last full round are in all nodes alike") {
   const Machine machine = *load_machine("numa:4 core:4 pu:1");
   std::vector<int> ranks(4);
-  for (const Slot& slot : slots_for(machine, machine.allowed, 22, 1))
-    ++ranks[static_cast<std::size_t>(slot.node.value)];
+  for (const Slot& slot : slots_for(machine, machine.allowed, 22, 1)) ++ranks[slot.node.value];
   CHECK(ranks == std::vector<int>{6, 6, 5, 5});
 }
 
@@ -129,11 +158,11 @@ TEST_CASE("wide ranks that share leave no CPU idle") {
     return lists(shared_slots(*load_machine(topology), cpus(usable), ranks, width));
   };
   CHECK(shared("numa:1 core:16 pu:1", "0-15", 3, 6) == Lists{"0-5", "6-11", "0-1,12-15"});
-  // Inside a node where it is wide enough, over several where none is.
+  // A slot lies inside a node if one is wide enough, else over several nodes.
   CHECK(shared("numa:2 core:12 pu:1", "0-23", 3, 10) == Lists{"0-9", "0-7,10-11", "12-21"});
   CHECK(shared("numa:2 core:12 pu:1", "0-23", 3, 16) == Lists{"0-15", "0-7,16-23", "8-23"});
   CHECK(shared("numa:3 core:4 pu:1", "0-3,4-5,8-9", 3, 3) == Lists{"0-2", "0-1,3", "4-5,8"});
-  // What a node is short of, a larger one has more of.
+  // A larger node makes up for a node that is short of CPUs.
   CHECK(shared("numa:2 core:8 pu:1", "0-7,8-10", 4, 3) == Lists{"0-2", "3-5", "0,6-7", "8-10"});
   // Half a core comes last, so that others stay whole.
   CHECK(shared("numa:1 core:4 pu:2", "0,2-7", 4, 2) == Lists{"2-3", "4-5", "6-7", "0,2"});
@@ -141,7 +170,7 @@ TEST_CASE("wide ranks that share leave no CPU idle") {
 
 namespace {
 
-// Slots on the PU that is on most of them less those on the one that is on fewest.
+// Returns the largest number of slots on a PU minus the smallest.
 int spread(const SlotSet& slots, const CpuSet& pus) {
   std::vector<int> uses;
   for (const PuOs pu : pus.to_vector())
@@ -160,8 +189,7 @@ void check_shared(const Machine& machine, int ranks, int width) {
     CHECK(spread(slots, machine.allowed) <= 1);
     return;
   }
-  for (const Slot& slot : slots)
-    CHECK(slot.pus.is_subset_of(machine.nodes[static_cast<std::size_t>(slot.node.value)].pus));
+  for (const Slot& slot : slots) CHECK(slot.pus.is_subset_of(machine.nodes[slot.node.value].pus));
   for (const NumaNode& node : machine.nodes) CHECK(spread(slots, node.pus) <= 1);
 }
 
@@ -183,7 +211,7 @@ TEST_CASE("ranks that asked for more than there is are inside nodes where that c
   const std::vector<CpuSet> masks(3, machine.allowed);
   CHECK(lists(plan_slots(machine, {masks, 10, {}})->slots) ==
         Lists{"0-5", "6-11", "12-17", "18-23"});
-  // What each asked for stands, over two nodes if it must.
+  // Each rank gets as many CPUs as it asked for, over two nodes if necessary.
   CHECK(lists(plan_slots(machine, {masks, 8, {}})->slots) == Lists{"0-7", "12-19", "8-11,20-23"});
 }
 
@@ -257,3 +285,95 @@ TEST_CASE("one mask of a mapping is where the ranks were put, of a step it is no
   CHECK(lists(bound.slots) == Lists{"0-1", "0-1"});
   CHECK(plan_slots(machine, {wide, 1, {}, true})->shared);
 }
+
+namespace slots_on_caches_test {
+namespace {
+
+constexpr const char* kTwoEpycs = "package:2 numa:1 l3:8 core:8 pu:1";
+
+int caches_used(const ondeloc::Machine& machine, const ondeloc::SlotSet& slots) {
+  std::vector<char> used(machine.llcs.size());
+  for (const ondeloc::Slot& slot : slots) used[slot.seat.llc.value] = 1;
+  return static_cast<int>(std::count(used.begin(), used.end(), 1));
+}
+
+}  // namespace
+
+TEST_CASE("ranks with several CPUs do not straddle a cache if all fit") {
+  const ondeloc::Machine machine = *ondeloc::load_machine(kTwoEpycs);
+  for (const int cpus : {2, 3, 4, 5, 6, 7, 8}) {
+    const int ranks = 16 * (8 / cpus);
+    const auto slots = ondeloc::slots_for(machine, machine.allowed, ranks, cpus);
+    INFO(cpus);
+    REQUIRE(static_cast<int>(slots.size()) >= ranks);
+    CHECK(ondeloc::count_straddling(machine, slots) == 0);
+    for (const auto& slot : slots) CHECK(slot.pus.count() == cpus);
+    // One rank more than fits inside the caches: only the leftovers straddle.
+    if (8 % cpus == 0 || (ranks + 1) * cpus > 128) continue;
+    const auto more = ondeloc::slots_for(machine, machine.allowed, ranks + 1, cpus);
+    REQUIRE(static_cast<int>(more.size()) >= ranks + 1);
+    CHECK(ondeloc::count_straddling(machine, more) == static_cast<int>(more.size()) - ranks);
+  }
+}
+
+TEST_CASE("fewer ranks than CPUs spread over the caches") {
+  const ondeloc::Machine machine = *ondeloc::load_machine(kTwoEpycs);
+  for (const int ranks : {2, 16, 32, 48}) {
+    const auto all = ondeloc::slots_for(machine, machine.allowed, ranks, 1);
+    const auto slots = ondeloc::spread_slots(all, ranks);
+    CHECK(static_cast<int>(slots.size()) == ranks);
+    CHECK(caches_used(machine, slots) == std::min(ranks, 16));
+  }
+}
+
+TEST_CASE("fewer ranks than CPUs in one mask spread as in the command line") {
+  const ondeloc::Machine machine = *ondeloc::load_machine(kTwoEpycs);
+  for (const int ranks : {16, 32, 48}) {
+    INFO(ranks);
+    const std::vector<ondeloc::CpuSet> masks(static_cast<std::size_t>(ranks), machine.allowed);
+    const auto plan = ondeloc::plan_slots(machine, {masks, 1, {}});
+    REQUIRE(plan.ok());
+    CHECK(static_cast<int>(plan->slots.size()) == ranks);
+    CHECK(caches_used(machine, plan->slots) == 16);
+    // The widest that fit, unlike those of the command line, but in the same caches.
+    const auto planned =
+        ondeloc::spread_slots(ondeloc::slots_for(machine, machine.allowed, ranks, 1), ranks);
+    std::map<int, int> mapper, command;
+    for (const auto& slot : plan->slots) ++mapper[slot.seat.llc.value];
+    for (const auto& slot : planned) ++command[slot.seat.llc.value];
+    CHECK(mapper == command);
+  }
+}
+
+TEST_CASE("ranks that outnumber the CPUs of one node get the CPUs of a cache each") {
+  const ondeloc::Machine machine = *ondeloc::load_machine("numa:1 l3:4 core:2 pu:1");
+  const std::vector<ondeloc::CpuSet> masks(10, machine.allowed);
+  const auto plan = ondeloc::plan_slots(machine, {masks, 1, {}});
+  REQUIRE(plan.ok());
+  CHECK(plan->oversubscribed);
+  std::map<std::string, int> ranks_of;
+  for (const auto& slot : plan->slots) {
+    ++ranks_of[slot.pus.to_list()];
+    CHECK(slot.seat.core == -1);  // they share a cache, not a core
+  }
+  CHECK(ranks_of == std::map<std::string, int>{{"0-1", 3}, {"2-3", 3}, {"4-5", 2}, {"6-7", 2}});
+  // Caches of one CPU: a rank would be bound to a CPU that it shares.
+  const ondeloc::Machine small = *ondeloc::load_machine("numa:1 l3:4 core:1 pu:1");
+  const std::vector<ondeloc::CpuSet> all(6, small.allowed);
+  const auto kept = ondeloc::plan_slots(small, {all, 1, {}});
+  REQUIRE(kept.ok());
+  for (const auto& slot : kept->slots) CHECK(slot.pus.to_list() == "0-3");
+}
+
+TEST_CASE("a shared mask is cut inside caches") {
+  const ondeloc::Machine machine = *ondeloc::load_machine("numa:1 l3:8 core:8 pu:1");
+  for (const int ranks : {6, 7, 8, 16}) {
+    const std::vector<ondeloc::CpuSet> masks(static_cast<std::size_t>(ranks), machine.allowed);
+    const auto plan = ondeloc::plan_slots(machine, {masks, 1, {}});
+    REQUIRE(plan.ok());
+    INFO(ranks);
+    CHECK(ondeloc::count_straddling(plan->machine, plan->slots) == 0);
+  }
+}
+
+}  // namespace slots_on_caches_test

@@ -21,7 +21,7 @@ Part sweep(const Case& c) {
   return sweep_start(ranks.view, ranks.rows, Target::from(c.request(), ranks.strength));
 }
 
-// Of a partition: each rank on the next free slot of its node.
+// Cost of a partition with each rank on the next free slot of its node.
 double cost_of(const Case& c, const Part& part) {
   std::vector<bool> used(c.slots.size());
   Mapping mapping;
@@ -50,8 +50,8 @@ Grid grid_of(int columns, int rows, bool shuffled) {
 CommMatrix traffic_of(const Grid& grid, double bytes = 1e6) {
   std::vector<MatrixEntry> entries;
   const auto link = [&](int a, int b) {
-    const int i = grid.rank_at[static_cast<std::size_t>(a)];
-    const int j = grid.rank_at[static_cast<std::size_t>(b)];
+    const int i = grid.rank_at[a];
+    const int j = grid.rank_at[b];
     entries.push_back({i, j, bytes, 1});
     entries.push_back({j, i, bytes, 1});
   };
@@ -69,8 +69,7 @@ Part boxes(const Grid& grid, int across, int down) {
   for (std::size_t at = 0; at < part.size(); ++at) {
     const int column = static_cast<int>(at) % grid.columns;
     const int row = static_cast<int>(at) / grid.columns;
-    part[static_cast<std::size_t>(grid.rank_at[at])] =
-        row * down / grid.rows * across + column * across / grid.columns;
+    part[grid.rank_at[at]] = row * down / grid.rows * across + column * across / grid.columns;
   }
   return part;
 }
@@ -110,14 +109,14 @@ TEST_CASE("a sweep fills no node beyond its slots") {
         if (part.empty()) continue;
         CHECK(part.size() == static_cast<std::size_t>(ranks));
         std::vector<int> left(static_cast<std::size_t>(c.model.nodes));
-        for (const Slot& slot : c.slots) ++left[static_cast<std::size_t>(slot.node.value)];
-        for (const int node : part) CHECK(--left[static_cast<std::size_t>(node)] >= 0);
+        for (const Slot& slot : c.slots) ++left[slot.node.value];
+        for (const int node : part) CHECK(--left[node] >= 0);
       }
     }
   }
 }
 
-TEST_CASE("what has no such shape is not swept") {
+TEST_CASE("a graph that is not a grid is not swept") {
   std::vector<MatrixEntry> star;
   for (int i = 1; i < 32; ++i) star.push_back({i, 0, 1e6, 1});
   CHECK(sweep({"numa:2 core:16 pu:1", CommMatrix::from_entries(32, star)}).empty());

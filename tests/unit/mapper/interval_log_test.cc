@@ -18,7 +18,8 @@ void keep(IntervalLog& log, int count, bool remapped) {
 }  // namespace
 
 TEST_CASE(
-    "the first intervals are kept, then remaps, then nothing; the note says what is missing") {
+    "the first intervals are kept, then only remaps, then none; the note says how many are "
+    "missing") {
   IntervalLog log(5);
   keep(log, 2, true);
   keep(log, 3, false);

@@ -2,7 +2,7 @@
 #include "mapcore/mapper/page_moves.h"
 
 #include "tests/unit/catch.h"
-#include "tests/unit/mapper/waiting_ranks.h"
+#include "tests/unit/step/waiting_ranks.h"
 
 using namespace ondeloc;
 

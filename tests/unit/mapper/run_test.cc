@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mapper loop against real processes: children of the test write rows as ranks do, and their
-// masks are looked at from outside.
+// The mapper loop against real processes: children of the test write rows as ranks do, and the test
+// reads their masks from outside.
 #include "mapcore/mapper/run.h"
 
 #include <fcntl.h>
@@ -21,103 +21,21 @@
 
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/proc.h"
-#include "mapcore/mapper/stopped_time.h"
 #include "mapcore/options/option_table.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/segment/event_record.h"
 #include "mapcore/segment/segment_create.h"
+#include "mapcore/step/stopped_time.h"
 #include "tests/unit/catch.h"
-#include "tests/unit/mapper/forbid_call.h"
+#include "tests/unit/step/fake_step.h"
+#include "tests/unit/step/forbid_call.h"
 
 namespace run_test {
 using namespace ondeloc;
 
 namespace {
 
-constexpr int kRanks = 4;
-// In place of a partner's bit: ranks 0 and 1 talk to other nodes, 2 and 3 to nobody.
-constexpr int kOffNode = kRanks;
-
-// The mapped segment of a rank: what libondeloc_rank.so does, with ordinary stores.
-struct Rank {
-  char* base;
-  const ondeloc_header& header() const { return *reinterpret_cast<const ondeloc_header*>(base); }
-  ondeloc_slot& slot(int local) const {
-    return reinterpret_cast<ondeloc_slot*>(base + header().slots_offset)[local];
-  }
-  ondeloc_cell& cell(int from, int to) const {
-    return reinterpret_cast<ondeloc_cell*>(base + header().rows_offset +
-                                           header().row_stride * static_cast<unsigned>(from))[to];
-  }
-};
-
-Rank attach(int fd) {
-  struct stat info {};
-  fstat(fd, &info);
-  return {static_cast<char*>(mmap(nullptr, static_cast<std::size_t>(info.st_size),
-                                  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0))};
-}
-
-// What a rank does otherwise than most.
-struct Habit {
-  std::uint32_t note = 0;  // what it says of itself
-  pid_t owner = 0;         // whom it gives as the process that attached; 0: itself
-  bool detaches = true;    // false: as after a crash
-  bool attaches = true;    // false: a program without MPI
-};
-
-// Talks to `local ^ partner_bit` until told otherwise, then detaches.
-[[noreturn]] void be_rank(int fd, int local, const CpuSet& mask, const volatile int* partner_bit,
-                          const Habit& habit) {
-  if (!set_affinity(0, mask)) _exit(1);
-  const TaskSlot task{static_cast<unsigned>(local), static_cast<unsigned>(local), getpid(),
-                      process_start_time(getpid()), mask.words()};
-  if (write_task_slot(fd, task) != 0) _exit(1);
-  if (!habit.attaches) _exit(0);
-  const Rank rank = attach(fd);
-  rank.slot(local).owner_pid = habit.owner != 0 ? habit.owner : getpid();
-  rank.slot(local).notes = habit.note;
-  rank.slot(local).rank_state = ONDELOC_RANK_ATTACHED;
-  for (int bit; (bit = *partner_bit) >= 0; usleep(5000)) {
-    if (bit == kOffNode && local > 1) continue;
-    ondeloc_cell& cell = rank.cell(local, bit == kOffNode ? kRanks : local ^ bit);
-    cell.bytes = cell.bytes + 20'000'000;  // enough for the model to see a gain
-    cell.messages = cell.messages + 1;
-  }
-  if (habit.detaches) rank.slot(local).rank_state = ONDELOC_RANK_DETACHED;
-  _exit(0);
-}
-
-struct Step {
-  UniqueFd segment;
-  volatile int* partner_bit;
-  std::vector<pid_t> pids;
-
-  explicit Step(const std::vector<CpuSet>& masks,
-                const std::vector<Habit>& habits = std::vector<Habit>(kRanks)) {
-    const std::vector<std::uint32_t> world = {0, 1, 2, 3};
-    segment = std::move(*create_segment({kRanks, world, 17, 3, getuid(), getgid(), 1, 50}));
-    partner_bit = static_cast<int*>(
-        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    *partner_bit = 1;
-    for (int local = 0; local < kRanks; ++local) {
-      const pid_t pid = fork();
-      if (pid == 0)
-        be_rank(segment.get(), local, masks[static_cast<std::size_t>(local)], partner_bit,
-                habits[static_cast<std::size_t>(local)]);
-      pids.push_back(pid);
-    }
-    // A mapper without a channel that finds nobody at its first look takes the step for over.
-    const Rank all = attach(segment.get());
-    for (int local = 0; local < kRanks; ++local)
-      for (int i = 0; i < 4000 && all.slot(local).task_state != ONDELOC_TASK_READY; ++i)
-        usleep(5000);
-  }
-  ~Step() {
-    *partner_bit = -1;
-    for (const pid_t pid : pids) waitpid(pid, nullptr, 0);
-  }
-};
+using namespace fake_step;
 
 std::string temporary_report() {
   return (std::filesystem::temp_directory_path() /
@@ -138,7 +56,7 @@ MapperConfig config_for(const Step& step, const std::string& report) {
   MapperConfig config;
   config.segment_fd = step.segment.get();
   config.options =
-      *parse_options("online,interval=50ms,max-interval=200ms,algorithm=ondeloc,verbose");
+      *parse_options("online,interval=50ms,max-interval=200ms,algorithm=ondeloc:together,verbose");
   config.options.report = report;
   config.node = "n1";
   config.min_interval_ms = 10;
@@ -159,13 +77,11 @@ nlohmann::json run_beside(std::thread& other, const Step& step, const int (&chan
 
 }  // namespace
 
-TEST_CASE("partners are brought together while the ranks run, and the report tells it") {
-  if (!two_cpus()) {
-    WARN("needs CPUs 0 and 1");
-    return;
-  }
+TEST_CASE("partners are brought together while the ranks run, and the report tells it", "[cpus]") {
+  if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
   const CpuSet both = *CpuSet::parse_list("0-1");
-  Step step(std::vector<CpuSet>(kRanks, both));
+  // Ranks 0 and 1 begin on one node: partners that are not neighbours have to be brought together.
+  Step step(std::vector<CpuSet>(kRanks, both), std::vector<Habit>(kRanks), 2);
   const std::string pattern = temporary_report();
   std::vector<std::string> masks_then;
   const Rank rows = attach(step.segment.get());
@@ -173,7 +89,7 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
     const auto mask_of = [&](int local) {
       return *get_affinity(step.pids[static_cast<std::size_t>(local)]);
     };
-    // Of all four: in the middle of a remap two ranks may meet that are only on their way.
+    // Looks at all four ranks: during a remap two ranks may meet that are not at their place yet.
     const auto together = [&](int bit) {
       for (int local = 0; local < kRanks; ++local)
         if (mask_of(local).count() != 1 || mask_of(local) != mask_of(local ^ bit)) return false;
@@ -188,20 +104,21 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
         for (int i = 0; i < 4000 && rows.cell(local, local ^ bit).messages == 0; ++i) usleep(5000);
       }
     };
-    wait_until_all_sent(1);
-    wait_for(1);
-    masks_then.push_back(together(1) ? "phase 1 together" : "phase 1 apart");
-    *step.partner_bit = 2;
-    wait_for(2);
     wait_until_all_sent(2);
-    masks_then.push_back(together(2) ? "phase 2 together" : "phase 2 apart");
+    wait_for(2);
+    masks_then.push_back(together(2) ? "phase 1 together" : "phase 1 apart");
+    *step.partner_bit = 1;
+    wait_for(1);
+    wait_until_all_sent(1);
+    masks_then.push_back(together(1) ? "phase 2 together" : "phase 2 apart");
     *step.partner_bit = -1;
   });
   const auto lines = run_mapper(config_for(step, pattern));
   other.join();
   CHECK(masks_then == std::vector<std::string>{"phase 1 together", "phase 2 together"});
-  REQUIRE(lines.size() == 1);
+  REQUIRE(lines.size() >= 3);  // the summary, the verdict and the levels
   CHECK(lines[0].find("n1: 4 ranks") == 0);
+  CHECK(lines[1].find("n1: moved ranks in ") == 0);
   const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
   CHECK(report["job"] == 17);
   CHECK(report["step"] == 3);
@@ -218,13 +135,23 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
   CHECK(remap["remote_share_before"] >= 0.9);
   CHECK(remap["remote_share_after"] <= 0.1);
   CHECK(remap["moved"].size() >= 2);
+  CHECK(lines[2].find("across packages") != std::string::npos);
+  CHECK(remap["domains"].back()["domain"] == "machine");
+  CHECK(remap["domains"].back()["bytes_before"] > remap["domains"].back()["bytes_after"]);
+  std::uint64_t sent = 0, before = 0, after = 0;
+  for (const auto& cell : report["matrix"]) sent += cell["messages"].get<std::uint64_t>();
+  for (const auto& level : report["totals"]["domains"]) {
+    before += level["messages_before"].get<std::uint64_t>();
+    after += level["messages_after"].get<std::uint64_t>();
+  }
+  CHECK(before == sent);
+  CHECK(after == sent);
+  CHECK(report["topology"]["caches"].size() == 2);
+  CHECK(report["model"]["latency"] == "default");
 }
 
-TEST_CASE("ranks that talk to other nodes only are kept from loading one memory") {
-  if (!two_cpus()) {
-    WARN("needs CPUs 0 and 1");
-    return;
-  }
+TEST_CASE("ranks that talk to other nodes only are kept from loading one memory", "[cpus]") {
+  if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
   const CpuSet left = *CpuSet::parse_list("0"), right = *CpuSet::parse_list("1");
   Step step({left, left, right, right});
   *step.partner_bit = kOffNode;
@@ -250,7 +177,7 @@ TEST_CASE("ranks that talk to other nodes only are kept from loading one memory"
   CHECK(report["totals"]["remaps"] == 1);
 }
 
-TEST_CASE("what a rank sent, by its own account, and what never came is noted") {
+TEST_CASE("a note compares what a rank says it sent with what came") {
   Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
   int channel[2];
   REQUIRE(pipe2(channel, O_NONBLOCK | O_CLOEXEC) == 0);
@@ -331,7 +258,59 @@ TEST_CASE("events are taken together: each wakes the mapper no more often than s
   CHECK(wakes_after - wakes_before <= 2 * (took / std::chrono::milliseconds(5)) + 30);
 }
 
-TEST_CASE("no file descriptor left for a rank is told, and is not a rank that ended") {
+TEST_CASE("the moves of an earlier report are repeated at their times", "[cpus]") {
+  if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
+  const CpuSet both = *CpuSet::parse_list("0-1");
+  Step step(std::vector<CpuSet>(kRanks, both), std::vector<Habit>(kRanks), 2);
+  const std::string pattern = temporary_report(), series = pattern + ".series";
+  std::ofstream(expand_pattern(series, 17, 3, "n1"))
+      << R"({"intervals": [{"t": 0.02, "moved": [], "moved_to": []},)"
+      << R"({"t": 0.3, "moved": [1, 2], "moved_to": ["1", "0"]}]})";
+  auto config = config_for(step, pattern);
+  config.options.repeat = series;
+  std::vector<CpuSet> masks;
+  std::thread other([&] {
+    const auto mask = [&](std::size_t local) { return *get_affinity(step.pids[local]); };
+    for (int i = 0; i < 2000 && !(mask(1).first() == 1 && mask(1).count() == 1); ++i) usleep(5000);
+    for (std::size_t local = 0; local < kRanks; ++local) masks.push_back(mask(local));
+    *step.partner_bit = -1;
+  });
+  (void)run_mapper(config);
+  other.join();
+  std::filesystem::remove(expand_pattern(series, 17, 3, "n1"));
+  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  CHECK(report["notes"].dump().find("left out") == std::string::npos);
+  int remaps = 0;
+  for (const auto& line : report["intervals"]) {
+    if (line["remapped"] != true) continue;
+    ++remaps;
+    CHECK(line["decision"] == "repeats");
+    CHECK(line["t"] >= 0.3);
+    CHECK(line["moved"] == nlohmann::json{1, 2});
+  }
+  CHECK(remaps == 1);
+  CHECK(masks[1] == *CpuSet::parse_list("1"));
+}
+
+TEST_CASE("a report of repeat= that cannot be read moves nobody, and one line says so") {
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  config.options.repeat = "/nonexistent/report.json";
+  std::thread other([&] {
+    const Rank rows = attach(step.segment.get());
+    for (int i = 0; i < 4000 && rows.header().tick < 2; ++i) usleep(5000);
+    *step.partner_bit = -1;
+  });
+  const auto lines = run_mapper(config);
+  other.join();
+  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  CHECK(report["totals"]["remaps"] == 0);
+  REQUIRE(!lines.empty());
+  CHECK(lines[0].starts_with("no moves are repeated: "));
+}
+
+TEST_CASE("a rank without a file descriptor left is reported, and not taken to have ended") {
   Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
   const std::string pattern = temporary_report();
   auto config = config_for(step, pattern);
@@ -339,17 +318,16 @@ TEST_CASE("no file descriptor left for a rank is told, and is not a rank that en
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   const UniqueFd lowest(dup(0));
   // Room for what the mapper opens to read, and for two of the four ranks.
-  const rlimit tight{static_cast<rlim_t>(lowest.get()) + 4, before.rlim_max};
+  const rlimit tight{static_cast<rlim_t>(lowest.get()) + 5, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_NOFILE, &tight) == 0);
   std::thread other([&] {
-    usleep(300'000);
+    const Rank rows = attach(step.segment.get());
+    for (int i = 0; i < 4000 && rows.header().tick < 1; ++i) usleep(5000);
+    setrlimit(RLIMIT_NOFILE, &before);  // the mapper writes its report with it
     *step.partner_bit = -1;
-    usleep(100'000);
-    setrlimit(RLIMIT_NOFILE, &before);
   });
   (void)run_mapper(config);
   other.join();
-  setrlimit(RLIMIT_NOFILE, &before);
   const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
   const std::string notes = report["notes"].dump();
   CHECK(notes.find("the limit of open files") != notes.npos);
@@ -368,7 +346,7 @@ TEST_CASE("without pidfd_open ranks are followed all the same, to their end") {
     const auto follows = [&] { return rows.header().tick >= 3; };  // it goes on, with ranks
     for (int i = 0; i < 4000 && !follows(); ++i) usleep(5000);
     CHECK(follows());
-    // Nothing but its end tells the mapper of that one.
+    // Only its end tells the mapper about that process.
     kill(step.pids[1], SIGKILL);
     *step.partner_bit = -1;
     mapper.join();
@@ -379,7 +357,7 @@ TEST_CASE("without pidfd_open ranks are followed all the same, to their end") {
   }
 }
 
-TEST_CASE("a rank that dies, and a slot that lies, end the mapper without a word") {
+TEST_CASE("a rank that dies and a slot with a wrong pid end the mapper without a message") {
   Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
   // A pid that is not a child of the task: never believed.
   const Rank rank = attach(step.segment.get());
@@ -419,11 +397,11 @@ bool has_note(const nlohmann::json& report, const std::string& note) {
   return std::count(report["notes"].begin(), report["notes"].end(), note) == 1;
 }
 
-TEST_CASE("who attached from outside its task is counted, and the report says what was not done") {
+TEST_CASE("a process from outside the task is counted but not moved, and the report says so") {
   const Habit stranger{.owner = getpid()};
   const auto all = report_with(std::vector<Habit>(kRanks, stranger));
   CHECK(all["matrix"].size() == kRanks);
-  CHECK(has_note(all, "ranks all: attached from outside the task: counted, not moved"));
+  CHECK(has_note(all, "all ranks: attached from outside the task: counted, not moved"));
   CHECK(all["notes"].dump().find("MPI_Init") == std::string::npos);
   const auto some = report_with({{}, stranger, {}, stranger});
   CHECK(has_note(some, "ranks 1, 3: attached from outside the task: counted, not moved"));
@@ -454,7 +432,7 @@ std::pair<nlohmann::json, std::vector<CpuSet>> report_of_crossed(const std::vect
   return {std::move(report), masks};
 }
 
-TEST_CASE("time in which the step was stopped is in no interval, and the report tells it") {
+TEST_CASE("no interval has the time for which the step was stopped, and the report says so") {
   const auto at = StoppedTime::Clock::now();
   StoppedTime stopped;
   CHECK(stopped.woke(at, at + std::chrono::milliseconds(900)).count() == 0);
@@ -486,11 +464,8 @@ TEST_CASE("time in which the step was stopped is in no interval, and the report 
   CHECK(report["notes"].dump().find("the step was stopped for") != std::string::npos);
 }
 
-TEST_CASE("nobody takes the place of a rank that cannot be moved") {
-  if (!two_cpus()) {
-    WARN("needs CPUs 0 and 1");
-    return;
-  }
+TEST_CASE("no rank takes the place of a rank that cannot be moved", "[cpus]") {
+  if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
   const auto shared_by = [](const std::vector<CpuSet>& masks, int cpu) {
     return std::count_if(masks.begin(), masks.end(),
                          [&](const CpuSet& mask) { return mask.test(PuOs(cpu)); });
@@ -514,7 +489,7 @@ TEST_CASE("nobody takes the place of a rank that cannot be moved") {
 }
 
 TEST_CASE(
-    "a rank that counts by itself and ends without a word: the report tells what is missing") {
+    "the report says what is missing of a rank that counts by itself and ends without DETACH") {
   const Habit crashes{.note = ONDELOC_NOTE_TRANSPORT_PMIX, .detaches = false};
   const Habit ends_well{.note = ONDELOC_NOTE_TRANSPORT_PMIX};
   const auto report = report_with({{.detaches = false}, crashes, ends_well, crashes});
@@ -523,11 +498,9 @@ TEST_CASE(
                  "is not counted"));
 }
 
-TEST_CASE("where nobody attaches the report has the CPUs of the step, not of the machine") {
-  if (!two_cpus()) {
-    WARN("needs CPUs 0 and 1");
-    return;
-  }
+TEST_CASE("if no rank attaches, the report has the CPUs of the step, not of the machine",
+          "[cpus]") {
+  if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
   const Habit silent{.attaches = false};
   const std::vector<CpuSet> masks(kRanks, *CpuSet::parse_list("0"));
   const Step step(masks, std::vector<Habit>(kRanks, silent));

@@ -18,24 +18,56 @@ std::string error_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("every default of the struct is the default of the table") {
-  const Options standard = *parse_options("online");
+TEST_CASE("every key reads back what it writes, and says which modes it goes with") {
   for (const KeyRow& row : key_rows()) {
-    if (row.standard.empty()) continue;
     CAPTURE(row.name);
-    const std::string mode = row.name == "cells" ? "profile:f" : "online";
-    auto same = parse_options(mode + "," + std::string(row.name) + "=" + std::string(row.standard));
-    REQUIRE(same.ok());
-    CHECK(same->cells == standard.cells);
-    CHECK(same->algorithm == standard.algorithm);
-    CHECK(same->interval_ms == standard.interval_ms);
-    CHECK(same->max_interval_ms == standard.max_interval_ms);
-    CHECK(same->slope == standard.slope);
-    CHECK(same->threshold == standard.threshold);
-    CHECK(same->decide == standard.decide);
-    CHECK(same->transport == standard.transport);
-    CHECK(same->memory == standard.memory);
-    CHECK(same->on_error == standard.on_error);
+    const std::string standard = default_of(row);
+    CHECK(standard.empty() == (row.is_flag() || row.value == "FILE"));
+    for (const auto& [mode, text] : {std::pair{Mode::kOnline, "online"},
+                                     {Mode::kStatic, "static:f"},
+                                     {Mode::kProfile, "profile:f"}}) {
+      const std::string value = row.is_flag() ? "" : "=" + (standard.empty() ? "f" : standard);
+      const auto read = parse_options(fmt::format("{},{}{}", text, row.name, value));
+      CHECK(read.ok() == row.modes.has(mode));
+      if (!read.ok()) {
+        CHECK(read.error().message().starts_with(fmt::format("{} goes with ", row.name)));
+      } else if (row.name == "decide" && mode == Mode::kStatic) {
+        CHECK(row.get(*read) == "never");
+      } else {
+        CHECK(row.get(*read) == (row.is_flag() ? "yes" : value.substr(1)));
+      }
+      for (const KeyRow& other : key_rows())
+        if (read.ok() && other.name != row.name && other.name != "decide")
+          CHECK(other.get(*read) == other.get(Options()));
+    }
+  }
+}
+
+TEST_CASE("every value of a key with fixed values is read and written") {
+  for (const KeyRow& row : key_rows()) {
+    if (row.value.find('|') == row.value.npos) continue;
+    for (const std::string_view value : split(row.value, '|')) {
+      CAPTURE(row.name, value);
+      Options options;
+      REQUIRE(row.set(options, value).ok());
+      CHECK(row.get(options) == value);
+    }
+  }
+  CHECK(enum_names<Transport>() == "auto|shm|pmix");
+  CHECK(enum_name(Decide::kNever) == "never");
+  CHECK(parse_enum<Memory>("stay") == Memory::kStay);
+  CHECK_FALSE(parse_enum<OnError>("stop"));
+}
+
+TEST_CASE("every word of plugstack.conf reads back what it writes") {
+  for (const SiteRow& row : site_rows()) {
+    const std::string standard = row.get(SiteOptions());
+    CAPTURE(row.name, standard);
+    CHECK_FALSE(default_of(row).empty());
+    if (standard.empty()) continue;
+    SiteOptions site;
+    REQUIRE(row.set(site, standard).ok());
+    CHECK(row.get(site) == standard);
   }
 }
 
@@ -69,17 +101,17 @@ TEST_CASE("modes") {
   CHECK(options->relative);
   CHECK(options->decide == Decide::kNever);
   CHECK(mode_name(Mode::kStatic) == "static");
-  CHECK(error_of("static") == "mode 'static' needs a file: use static:FILE");
-  CHECK(error_of("static:") == "mode 'static' needs a file: use static:FILE");
-  CHECK(error_of("online:x") == "mode 'online' takes no argument, not 'x'");
-  CHECK(error_of("bogus") == "mode 'bogus' is not known: use off, online, static, profile or help");
-  CHECK(error_of("") == "mode '' is not known: use off, online, static, profile or help");
+  CHECK(error_of("static") == "mode 'static' needs a file; use static:FILE");
+  CHECK(error_of("static:") == "mode 'static' needs a file; use static:FILE");
+  CHECK(error_of("online:x") == "mode 'online' takes no argument, but 'x' follows it");
+  CHECK(error_of("bogus") == "mode 'bogus' is not known; use off, online, static, profile or help");
+  CHECK(error_of("") == "mode '' is not known; use off, online, static, profile or help");
   CHECK(error_of("profile:f,transport=pmix") ==
         "transport=pmix goes with online: its events do not carry single messages");
   CHECK(error_of("online,cells=8") == "cells goes with profile:FILE only");
-  CHECK(error_of("profile:f,cells=0") == "cells: '0' is no number of cells: use 1 to 256");
-  CHECK(error_of("profile:f,cells=257") == "cells: '257' is no number of cells: use 1 to 256");
-  CHECK(error_of("profile:f,cells=many") == "cells: 'many' is no number of cells: use 1 to 256");
+  CHECK(error_of("profile:f,cells=0") == "cells: '0' is not a number of cells; use 1 to 256");
+  CHECK(error_of("profile:f,cells=257") == "cells: '257' is not a number of cells; use 1 to 256");
+  CHECK(error_of("profile:f,cells=many") == "cells: 'many' is not a number of cells; use 1 to 256");
   CHECK(parse_options("profile:f")->cells == 128);
   CHECK(parse_options("profile:f,cells=256")->cells == 256);
   for (const char* mode : {"static:f", "profile:f"}) {
@@ -91,6 +123,19 @@ TEST_CASE("modes") {
   CHECK(error_of("online,relative") == "relative goes with static:FILE only");
 }
 
+TEST_CASE("static takes a layout of lama in the place of a file") {
+  const auto options = parse_options("static:lama:scbnh/bind=1c,verbose");
+  REQUIRE(options.ok());
+  CHECK(options->mode == Mode::kStatic);
+  CHECK(is_layout(options->file));
+  CHECK_FALSE(is_layout("./lama:scbnh"));
+  CHECK(parse_options("static:./lama:x").ok());
+  CHECK(error_of("static:lama:scb").starts_with("static: "));
+  CHECK(error_of("static:lama:scb").find("needs the level 'n'") != std::string::npos);
+  CHECK(error_of("static:lama:core,relative") ==
+        "relative goes with a rankfile: a layout of lama has no numbers of CPUs");
+}
+
 TEST_CASE("each wrong value is one short sentence that names the key") {
   const char* wrong[] = {"interval=0",
                          "interval=1y",
@@ -99,6 +144,7 @@ TEST_CASE("each wrong value is one short sentence that names the key") {
                          "interval=2h",
                          "interval=nan",
                          "interval=1e3",
+                         "interval=500",
                          "slope=1",
                          "slope=x",
                          "threshold=2",
@@ -133,12 +179,12 @@ TEST_CASE("the effort of coordinated") {
   for (const char* good : {"coordinated", "coordinated:1", "coordinated:100"})
     CHECK(parse_options(fmt::format("online,algorithm={}", good))->algorithm == good);
   CHECK(error_of("online,algorithm=coordinated:0") ==
-        "algorithm: algorithm 'coordinated': '0' is not an effort: use a whole number from 1 to "
+        "algorithm 'coordinated': '0' is not an effort; use a whole number from 1 to "
         "100");
 }
 
 TEST_CASE("unknown keys, empty pieces and repetitions are refused") {
-  CHECK(error_of("online,speed=3").find("key 'speed' is not known: use algorithm, ") == 0);
+  CHECK(error_of("online,speed=3").find("key 'speed' is not known; use algorithm, ") == 0);
   CHECK(error_of("online,").find("key '' is not known") == 0);
   CHECK(error_of("online,interval=1s,interval=2s") == "interval is given twice");
   CHECK(error_of("online,verbose,verbose") == "verbose is given twice");
@@ -153,33 +199,65 @@ TEST_CASE("long and binary values are refused without being repeated") {
 TEST_CASE("max-interval follows an interval above it, unless it is given") {
   CHECK(parse_options("online,interval=1m")->max_interval_ms == 60'000);
   CHECK(error_of("online,interval=2s,max-interval=1s") ==
-        "max-interval: 1000 ms is below the interval of 2000 ms");
+        "max-interval: 1s is below the interval of 2s");
 }
 
 TEST_CASE("times") {
-  CHECK(*parse_interval("500") == 500);
   CHECK(*parse_interval("500ms") == 500);
   CHECK(*parse_interval("1.5s") == 1500);
   CHECK(*parse_interval("1h") == 3'600'000);
   for (const char* wrong :
-       {"", "s", "0", "0.1", "1 s", "1S", "61m", "1..2s", "99999999999999999999"})
+       {"", "s", "0", "0.1ms", "1S", "61m", "1..2s", "99999999999999999999s", "-1s"})
     CHECK_FALSE(parse_interval(wrong).ok());
+  for (const std::uint32_t ms : {1u, 500u, 999u, 1000u, 1500u, 90'000u, 3'600'000u}) {
+    CAPTURE(interval_text(ms));
+    CHECK(*parse_interval(interval_text(ms)) == ms);
+  }
+}
+
+TEST_CASE("a time without a unit is asked back") {
+  CHECK(error_of("online,interval=1") == "interval: '1' has no unit; write for example 1ms or 1s");
+}
+
+TEST_CASE("weight= takes the three measures and auto") {
+  CHECK_FALSE(parse_options("online")->weight);
+  CHECK_FALSE(parse_options("online,weight=auto")->weight);
+  CHECK(parse_options("online,weight=messages")->weight == Weight::kMessages);
+  CHECK(parse_options("online,machine=m.json")->machine == "m.json");
+  CHECK(error_of("online,weight=calls") ==
+        "weight: 'calls' is not known; use auto, bytes, messages or time");
+  CHECK(error_of("profile:f,weight=time") == "weight goes with online and static:FILE only");
+}
+
+TEST_CASE("an interval below the site's minimum is told, not refused") {
+  const Options options = *parse_options("online,interval=10ms");
+  CHECK(raised_interval(options, 100) ==
+        "interval: 10ms is below this site's minimum; 100ms is used instead");
+  CHECK(raised_interval(options, 10).empty());
+  CHECK(raised_interval(Options(), 1000).empty());  // nobody asked for the default
 }
 
 TEST_CASE("plugstack.conf words") {
   auto site = parse_site_options({"default=online", "min-interval=1s", "libexec=/opt/o/libexec",
                                   "rank-lib=/opt/o/lib/r.so", "topology=numa:2+core:1+pu:1",
-                                  "test-switch=no-rows", "test-switch=no-events"});
+                                  "test-switch=no-rows", "test-switch=no-events", "min-uid=1000",
+                                  "oom=fair", "machine=/etc/epyc.json"});
   REQUIRE(site.ok());
   CHECK(site->default_mode == Mode::kOnline);
   CHECK(site->min_interval_ms == 1000);
+  CHECK(site->min_uid == 1000);
+  CHECK(site->oom == OomPolicy::kFair);
+  CHECK(site->machine == "/etc/epyc.json");
   CHECK(site->libexec == "/opt/o/libexec");
   CHECK(site->rank_lib == "/opt/o/lib/r.so");
   CHECK(site->topology == "numa:2 core:1 pu:1");
   CHECK(site->test_switches == std::vector<std::string>{"no-rows", "no-events"});
   CHECK(parse_site_options({})->default_mode == Mode::kOff);
-  for (const char* wrong : {"default=on", "libexec=opt", "speed=1", "default",
-                            "default=", "min-interval=0", "test-switch=x"}) {
+  CHECK(parse_site_options({})->min_uid == 0);
+  CHECK(parse_site_options({"oom=first"})->oom == OomPolicy::kFirst);
+  for (const char* wrong :
+       {"default=on", "libexec=opt", "speed=1", "default", "default=", "min-interval=0",
+        "test-switch=x", "min-uid=root", "min-uid=-1", "oom=never", "machine=epyc.json"}) {
     CAPTURE(wrong);
     CHECK_FALSE(parse_site_options({wrong}).ok());
   }
@@ -196,4 +274,13 @@ TEST_CASE("help names every mode and key in lines that fit") {
     CAPTURE(line);
     CHECK(line.size() <= 80);
   }
+}
+
+TEST_CASE("nic= takes words and names, and nothing that could be a path or another option") {
+  for (const char* good : {"auto", "off", "site", "rail", "rail:node", "mlx5_0", "hfi1_0+hfi1_1"})
+    CHECK(parse_options("online,nic=" + std::string(good))->nic == good);
+  for (const char* bad : {"mlx5_0:1", "a+", "+a", "a++b", "../x", "rail:numa", "a b", "$x"})
+    CHECK_FALSE(parse_options("online,nic=" + std::string(bad)).ok());
+  CHECK(parse_site_options({"nic=auto"})->nic == "auto");
+  CHECK_FALSE(parse_site_options({"nic=site"}).ok());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person sees, read back from the PNG: darker is more, boundaries stand where the nodes
-// change.
+// Reads pictures back from the PNG: darker cells have more bytes, and lines separate the NUMA
+// nodes.
 #include <cairo.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -111,6 +111,23 @@ TEST_CASE("ranks of a node stand together between boundaries") {
   CHECK(seen.light(kLeft + 10 * 32 + 16, kTop + 16) == 765);
 }
 
+TEST_CASE("bytes to other nodes have a column of their own, on the scale of all") {
+  const CommMatrix matrix{4, {{0, 1, 1000, 1}}};
+  const int right = kLeft + 4 * 60, column = right + 22 + 12;  // cells of 60, the gap, the middle
+  HeatMapStyle style{"", true, {}};
+  style.off_node = {0, 0, 150e6, 0};
+  const Picture seen = heat_map(matrix, style);
+  CHECK(seen.light(column, kTop + 2 * 60 + 30) < seen.light(kLeft + 60 + 30, kTop + 30));
+  CHECK(seen.light(column, kTop + 30) == 765);
+  const auto letters = [&] {
+    return count(drawn([&](const std::string& path) { return draw_heat_map(matrix, style, path); }),
+                 "href=\"#glyph");
+  };
+  const std::size_t with = letters();
+  style.off_node = {0, 0, 0, 0};
+  CHECK(letters() < with);
+}
+
 TEST_CASE("nearly equal values look nearly equal") {
   const CommMatrix even{4, {{0, 1, 1000, 1}, {1, 2, 1001, 1}, {2, 3, 999, 1}}};
   const Picture seen = heat_map(even, {"", true, {}});
@@ -161,6 +178,57 @@ TEST_CASE("the timeline has a bar and a line in the list for each cluster, in it
   CHECK(count(svg, "href=\"#glyph") >
         std::string("secondssincethefirstmessagemessagesperbin2clustersin10binsof").size() +
             2 * std::string("1:0to2e-07s,2messages,20B,2ranks").size());
+}
+
+TEST_CASE("clusters with alike matrices share a colour in the timeline, and the list says so") {
+  TimeBins bins({0, 1000}, 10);
+  for (const std::uint64_t t : {50, 450, 850}) bins.add({t, 0, 1, 10});
+  const CommMatrix pair{4, {{0, 1, 10, 1}}}, other{4, {{2, 3, 10, 1}}};
+  const auto picture = [&](const CommMatrix& last) {
+    const Clusters three{
+        bins,
+        {0, -1, -1, -1, 1, -1, -1, -1, 2, -1},
+        {{{0, 100}, 1, 10, 2, pair}, {{400, 500}, 1, 10, 2, other}, {{800, 900}, 1, 10, 2, last}},
+        0};
+    return drawn([&](const std::string& path) { return draw_timeline(three, "", path); });
+  };
+  const auto green = [](const std::string& svg) {  // of a third pattern
+    return count(svg, "17.254902%,62.745098%,17.254902%") +
+           count(svg, "17.254902%, 62.745098%, 17.254902%");
+  };
+  const CommMatrix third{4, {{1, 2, 10, 1}}};
+  CHECK(green(picture(pair)) == 0);
+  CHECK(green(picture(third)) > 0);
+  CHECK(count(picture(pair), "href=\"#glyph") > count(picture(third), "href=\"#glyph"));
+}
+
+TEST_CASE("ticks of the legend are powers of ten, and the palest colour differs from the paper") {
+  const CommMatrix wide{4, {{0, 1, 2e3, 1}, {1, 2, 7e8, 1}}};
+  const Picture seen = heat_map(wide, {"", true, {}});
+  CHECK(seen.light(kLeft + 60 + 30, kTop + 30) < 765 - 60);
+  const auto letters = [](const CommMatrix& matrix) {
+    return count(drawn([&](const std::string& path) {
+                   return draw_heat_map(matrix, {"", true, {}}, path);
+                 }),
+                 "href=\"#glyph");
+  };
+  // 10 kB, 100 kB, 1 MB, 10 MB and 100 MB, and a subtitle of the same length in both.
+  const CommMatrix narrow{
+      4, {{0, 1, 2e8, 1}, {1, 2, 5e8, 1}}};  // 50 MB ... : 100 MB only, so both ends
+  CHECK(letters(wide) > letters(narrow));
+}
+
+TEST_CASE("thin lines separate the caches of a node") {
+  HeatMapStyle style{"", true, {}};
+  for (int r = 0; r < 32; ++r) {
+    style.node_of_rank.push_back(r / 16);
+    style.cache_of_rank.push_back(r / 8);
+  }
+  const Picture with = heat_map(band(32), style);
+  style.cache_of_rank.clear();
+  const Picture without = heat_map(band(32), style);
+  CHECK(with.light(kLeft + 8 * 32, kTop + 900) < without.light(kLeft + 8 * 32, kTop + 900));
+  CHECK(with.at(kLeft + 16 * 32, kTop + 900) == without.at(kLeft + 16 * 32, kTop + 900));
 }
 
 TEST_CASE("other endings than .svg and .png are refused with a sentence") {

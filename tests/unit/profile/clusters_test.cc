@@ -166,7 +166,7 @@ Clusters clusters_of(const std::vector<ProfileEvent>& events, const ClusterOptio
 
 }  // namespace
 
-TEST_CASE("each burst of an iterative run is a cluster, with more bins where 100 are too few") {
+TEST_CASE("each burst of an iterative run is a cluster, with more bins if 100 are too few") {
   for (const std::size_t count : {2U, 20U, 40U, 60U, 100U, 200U}) {
     const Clusters found = clusters_of(bursts(count, 200));
     CAPTURE(count, found.bins.count());

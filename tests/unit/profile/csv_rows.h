@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/test_data.h"
+
 namespace ondeloc {
 
 struct Row {
@@ -16,7 +18,7 @@ struct Row {
 };
 
 inline std::vector<Row> csv_rows(const std::string& app) {
-  std::ifstream in(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/events.csv");
+  std::ifstream in(test_data() + "/npb/" + app + ".A.32/events.csv");
   std::string line;
   std::getline(in, line);
   std::vector<Row> rows;

@@ -3,9 +3,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <csignal>
 #include <random>
+#include <thread>
 
+#include "tests/unit/other_user.h"
 #include "tests/unit/profile/profile_fixture.h"
 
 using namespace ondeloc;
@@ -63,6 +66,29 @@ TEST_CASE("headers stand in the file as documented, byte by byte") {
   }
 }
 
+TEST_CASE("labels of threads are read as they were written, and only for threads that exist") {
+  TempDir dir;
+  const std::string path = dir.file("p.prof");
+  auto writer = ProfileWriter::create(path, small_header(3));
+  REQUIRE(writer.ok());
+  const std::vector<ThreadLabel> labels = {{0, "", "main"}, {1, "io", ""}, {2, "w", "run"}};
+  REQUIRE(writer->add_threads(labels).ok());
+  REQUIRE(writer->finish().ok());
+  const auto reader = ProfileReader::open(path);
+  REQUIRE(reader.ok());
+  CHECK(reader->threads() == labels);
+  CHECK(labels[2].text() == "w (run)");
+  CHECK(labels[1].text() == "io");
+
+  auto wrong = ProfileWriter::create(path, small_header(2));
+  REQUIRE(wrong.ok());
+  REQUIRE(wrong->add_threads(labels).ok());
+  REQUIRE(wrong->finish().ok());
+  const auto damaged = ProfileReader::open(path);
+  REQUIRE(damaged.ok());
+  CHECK_FALSE(damaged->damage().empty());
+}
+
 TEST_CASE("varints: every width, cut and overlong ones") {
   for (unsigned bit = 0; bit < 64; ++bit) {
     profile_format::Octets out;
@@ -78,7 +104,7 @@ TEST_CASE("varints: every width, cut and overlong ones") {
   CHECK(!profile_format::get_varint(endless, at));
 }
 
-TEST_CASE("what is written is read again, in windows and in time order") {
+TEST_CASE("written events are read again, in windows and in time order") {
   const TempDir dir;
   std::vector<ProfileEvent> events = many_events(5000, 300);
   std::vector<ProfileEvent> shuffled = events;
@@ -171,7 +197,7 @@ TEST_CASE("a cut file keeps every complete block, wherever it is cut") {
   }
 }
 
-TEST_CASE("a flipped bit costs one block and is told") {
+TEST_CASE("a flipped bit costs one block and is reported") {
   const TempDir dir;
   const std::string whole = read_text(write_profile(dir, 8, many_events(400, 8), 100));
   std::size_t told = 0, flips = 0;
@@ -189,7 +215,7 @@ TEST_CASE("a flipped bit costs one block and is told") {
   CHECK(told == flips);
 }
 
-TEST_CASE("a sound header of another version is told as that") {
+TEST_CASE("the error for an undamaged header of another version names the version") {
   const TempDir dir;
   std::string whole = read_text(write_profile(dir, 8, many_events(10, 8)));
   whole[9] = 7;
@@ -226,24 +252,103 @@ TEST_CASE("a named pipe is refused at once, with a reader and without") {
     const UniqueFd reader(read ? open(path.c_str(), O_RDONLY | O_NONBLOCK) : -1);
     auto writer = ProfileWriter::create(path, small_header(4));
     REQUIRE(!writer.ok());
-    CHECK(writer.error().message() ==
-          "profile '" + path + "' cannot be written: it is a pipe, not a file");
+    CHECK(writer.error().message() == "profile '" + path + "' is a pipe; name a file instead");
   }
 }
 
-TEST_CASE("a file that is no profile stays as it is") {
+TEST_CASE("a file that is not a profile stays as it is, also an empty one") {
   const TempDir dir;
-  write_text(dir.file("notes"), "do not lose this\n");
-  auto writer = ProfileWriter::create(dir.file("notes"), small_header(4));
-  REQUIRE(!writer.ok());
-  CHECK(writer.error().message() ==
-        "profile '" + dir.file("notes") +
-            "' cannot be written: the file that is there is no profile");
-  CHECK(read_text(dir.file("notes")) == "do not lose this\n");
-  for (const char* start : {"", "ODL", "ODLPROF1 of another release"}) {
-    write_text(dir.file("old"), start);
-    CHECK(ProfileWriter::create(dir.file("old"), small_header(4)).ok());
-    CHECK(read_text(dir.file("old")).size() == profile_format::kFileHeaderSize);
+  const std::string path = dir.file("notes");
+  for (const char* content : {"do not lose this\n", "", "ODL"}) {
+    write_text(path, content);
+    const auto writer = ProfileWriter::create(path, small_header(4));
+    REQUIRE(!writer.ok());
+    CHECK(writer.error().message() ==
+          "profile '" + path +
+              "' exists and is not a profile; name another file, or remove this one");
+    CHECK(read_text(path) == content);
+  }
+  write_text(path, "ODLPROF1 of another release");
+  CHECK(ProfileWriter::create(path, small_header(4)).ok());
+  CHECK(read_text(path).size() == profile_format::kFileHeaderSize);
+  CHECK(dir.files() == 1);
+}
+
+TEST_CASE("a device never takes a recording") {
+  for (const char* path : {"/dev/null", "/dev/full", "/dev/stderr"}) {
+    const auto writer = ProfileWriter::create(path, small_header(4));
+    REQUIRE(!writer.ok());
+    CHECK(writer.error().message().find("; name a file instead") != std::string::npos);
+  }
+}
+
+TEST_CASE("a profile is never visible without its header") {
+  const TempDir dir;
+  const std::string path = dir.file("p");
+  std::atomic<bool> over{false};
+  std::atomic<int> seen{0}, empty{0};
+  std::thread reader([&] {
+    while (!over) {
+      struct stat info {};
+      if (stat(path.c_str(), &info) != 0) continue;
+      ++seen;
+      if (info.st_size < static_cast<off_t>(profile_format::kFileHeaderSize)) ++empty;
+    }
+  });
+  for (int i = 0; i < 500 || (seen == 0 && i < 100'000); ++i) {
+    CHECK(ProfileWriter::create(path, small_header(4)).ok());
+    if (i % 2 == 0) std::filesystem::remove(path);
+  }
+  over = true;
+  reader.join();
+  CHECK(seen > 0);
+  CHECK(empty == 0);
+}
+
+TEST_CASE("another user's link or file in a folder like /tmp never takes a profile", "[root]") {
+  if (!can_change_user()) ONDELOC_SKIP("needs root, to act as two users");
+  const SharedDir dir;
+  const std::string path = dir.file("app.prof");
+  const auto recorded = [&] { return ProfileWriter::create(path, small_header(4)).ok(); };
+  SECTION("a link to nowhere") {
+    REQUIRE(
+        as_user(kAttacker, [&] { return symlink(dir.own("planted").c_str(), path.c_str()) == 0; }));
+    CHECK(!as_user(kVictim, recorded));
+    CHECK(!std::filesystem::exists(dir.own("planted")));
+    CHECK(!recorded());  // nor does root
+    CHECK(!std::filesystem::exists(dir.own("planted")));
+  }
+  SECTION("a link to a profile of the victim") {
+    const std::string target = dir.own("good.prof");
+    REQUIRE(as_user(kVictim, [&] {
+      write_text(target, "ODLPROF1 precious");
+      return true;
+    }));
+    REQUIRE(as_user(kAttacker, [&] { return symlink(target.c_str(), path.c_str()) == 0; }));
+    CHECK(!as_user(kVictim, recorded));
+    CHECK(read_text(target) == "ODLPROF1 precious");
+  }
+  SECTION("a profile that everybody may write") {
+    REQUIRE(as_user(kAttacker, [&] {
+      write_text(path, "ODLPROF1 mine");
+      return chmod(path.c_str(), 0666) == 0;
+    }));
+    CHECK(!as_user(kVictim, recorded));
+    CHECK(read_text(path) == "ODLPROF1 mine");
+  }
+  SECTION("a link on the way") {
+    REQUIRE(as_user(kAttacker,
+                    [&] { return symlink(dir.own("").c_str(), dir.file("d").c_str()) == 0; }));
+    CHECK(!as_user(kVictim, [&] {
+      return ProfileWriter::create(dir.file("d/app.prof"), small_header(4)).ok();
+    }));
+    CHECK(!std::filesystem::exists(dir.own("app.prof")));
+  }
+  SECTION("one's own links and files are used") {
+    CHECK(as_user(kVictim, [&] {
+      return symlink(dir.own("mine").c_str(), path.c_str()) == 0 && recorded() && recorded();
+    }));
+    CHECK(std::filesystem::exists(dir.own("mine")));
   }
 }
 
@@ -268,4 +373,78 @@ TEST_CASE("a full disk leaves the complete blocks and one error") {
   REQUIRE(reader.ok());
   CHECK(reader->blocks().size() >= 2);
   CHECK(all_events(*reader).size() == reader->blocks().size() * 200);
+}
+
+TEST_CASE("the CPUs of ranks and step are in the file, the last record of a rank counts") {
+  const TempDir dir;
+  const auto set = [](const char* list) { return *CpuSet::parse_list(list); };
+  auto writer = ProfileWriter::create(dir.file("cpus"), small_header(4));
+  REQUIRE(writer.ok());
+  REQUIRE(writer->add_cpus({}, {}).ok());  // nothing known: no block
+  CHECK(writer->octets() == profile_format::kFileHeaderSize);
+  const std::vector<RankCpuSet> first{{0, set("0-7")}, {3, set("2-3")}}, then{{0, set("0-1")}};
+  REQUIRE(writer->add_cpus(first, set("0-3,8")).ok());
+  REQUIRE(writer->add_cpus(then, {}).ok());
+  REQUIRE(writer->finish().ok());
+  const auto profile = ProfileReader::open(dir.file("cpus"));
+  REQUIRE(profile.ok());
+  CHECK(profile->damage().empty());
+  CHECK(profile->step_cpus() == set("0-3,8"));
+  const auto cpus = profile->cpus();
+  REQUIRE(cpus.size() == 2);
+  CHECK((cpus[0].rank == 0 && cpus[0].cpus == set("0-1")));
+  CHECK((cpus[1].rank == 3 && cpus[1].cpus == set("2-3")));
+}
+
+TEST_CASE("CPU lists of many ranks go into several blocks") {
+  const TempDir dir;
+  CpuSet scattered;
+  for (int cpu = 0; cpu < CpuSet::kMaxCpu; cpu += 2) scattered.set(PuOs(cpu));
+  std::vector<RankCpuSet> ranks;
+  for (std::uint32_t rank = 0; rank < 300; ++rank) ranks.push_back({rank, scattered});
+  auto writer = ProfileWriter::create(dir.file("wide"), small_header(300));
+  REQUIRE(writer.ok());
+  REQUIRE(writer->add_cpus(ranks, scattered).ok());
+  REQUIRE(writer->finish().ok());
+  const auto profile = ProfileReader::open(dir.file("wide"));
+  REQUIRE(profile.ok());
+  CHECK(profile->damage().empty());
+  CHECK(profile->cpus().size() == ranks.size());
+  CHECK(profile->cpus().back().cpus == scattered);
+}
+
+TEST_CASE("the share of a rank is its own CPUs, or an equal part of common ones") {
+  const auto share = [](const std::vector<const char*>& lists) {
+    std::vector<RankCpuSet> ranks;
+    for (const char* list : lists) ranks.push_back({0, *CpuSet::parse_list(list)});
+    return recorded_share(ranks);
+  };
+  CHECK(share({}) == 0);
+  CHECK(share({"0-1"}) == 2);
+  CHECK(share({"0-1", "2-3"}) == 2);
+  CHECK(share({"0-7", "0-7", "0-7"}) == 2);  // not bound
+  CHECK(share({"0-1", "0-1", "0-1"}) == 1);  // more ranks than CPUs
+  CHECK(share({"0-3", "4"}) == 1);
+  CHECK(share({"0-3", ""}) == 0);
+}
+
+TEST_CASE("a check of a target refuses what create refuses, and changes nothing") {
+  const TempDir dir;
+  CHECK(ProfileWriter::check(dir.file("new")).ok());
+  CHECK(dir.files() == 0);
+  auto writer = ProfileWriter::create(dir.file("mine"), small_header(4));
+  REQUIRE(writer->add({1, 0, 1, 5}).ok());
+  REQUIRE(writer->flush().ok());
+  const std::string before = read_text(dir.file("mine"));
+  CHECK(ProfileWriter::check(dir.file("mine")).ok());  // locked: another name will do
+  CHECK(read_text(dir.file("mine")) == before);
+  write_text(dir.file("empty"), "");
+  for (const std::string& path : {dir.file("none/p"), dir.path(), std::string("/dev/null"),
+                                  dir.file("empty"), std::string()}) {
+    const Status checked = ProfileWriter::check(path);
+    const auto created = ProfileWriter::create(path, small_header(4));
+    REQUIRE(!checked.ok());
+    REQUIRE(!created.ok());
+    CHECK(checked.error().message() == created.error().message());
+  }
 }

@@ -4,6 +4,7 @@
 #include "mapcore/profile/export_csv.h"
 #include "mapcore/profile/window_matrix.h"
 #include "tests/unit/profile/profile_fixture.h"
+#include "tests/unit/test_data.h"
 
 using namespace ondeloc;
 
@@ -16,7 +17,7 @@ TEST_CASE("events.csv comes back as it went in") {
             text += piece;
             return true;
           }).ok());
-    CHECK(text == read_text(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/events.csv"));
+    CHECK(text == read_text(test_data() + "/npb/" + app + ".A.32/events.csv"));
   }
 }
 
@@ -25,7 +26,7 @@ TEST_CASE("the matrix of the events is the recorded matrix") {
   for (const char* app : {"ep", "ft", "is", "mg"}) {
     ProfileReader reader = open_npb(dir, app);
     const CommMatrix matrix = profile_matrix(reader);
-    std::ifstream in(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/bytes.mat");
+    std::ifstream in(test_data() + "/npb/" + app + ".A.32/bytes.mat");
     std::vector<double> cells{std::istream_iterator<double>(in), {}};
     REQUIRE(cells.size() == 32 * 32);
     std::vector<double> ours(32 * 32);
@@ -92,7 +93,7 @@ TEST_CASE("thousands of intervals are one pass over the messages") {
   CHECK(ticks(20000) < 200 * (twenty + CLOCKS_PER_SEC / 1000));
 }
 
-TEST_CASE("a bad line is told with its number and leaves no file") {
+TEST_CASE("the error for a bad line names its number, and no file is left") {
   const TempDir dir;
   const std::vector<std::string> bad{"x,1,2,3",
                                      "1,2,3",

@@ -140,7 +140,7 @@ TEST_CASE("more clusters never have a worse objective; spread inside a point cou
   CHECK(kmeans_all(one, 5)[0].objective == Approx(2));
 }
 
-TEST_CASE("BIC finds well separated bursts, and one where there is no structure") {
+TEST_CASE("BIC finds well separated bursts, and one cluster if there is no structure") {
   for (int bursts = 1; bursts <= 6; ++bursts) {
     std::vector<Sample> samples;
     for (int b = 0; b < bursts; ++b)
@@ -150,7 +150,7 @@ TEST_CASE("BIC finds well separated bursts, and one where there is no structure"
   }
 }
 
-TEST_CASE("bursts of hardly more than a bin each are told apart, a steady stream is one cluster") {
+TEST_CASE("bursts of hardly more than a bin each are separate clusters, a steady stream is one") {
   for (const std::size_t bursts : {3U, 10U, 20U, 30U}) {
     std::vector<WeightedPoint> points;
     for (std::size_t b = 0; b < bursts; ++b) {

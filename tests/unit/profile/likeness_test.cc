@@ -5,7 +5,7 @@
 
 using ondeloc::PatternSketches;
 
-TEST_CASE("an interval is alike where the same pairs talk in the same proportions") {
+TEST_CASE("an interval is alike if the same pairs communicate in the same proportions") {
   PatternSketches same(3), other(2);
   for (std::uint32_t i = 0; i < 100; ++i) {
     same.add(0, i, i + 1, 1000);
@@ -20,7 +20,7 @@ TEST_CASE("an interval is alike where the same pairs talk in the same proportion
   CHECK(PatternSketches(5).likeness(0.9).alike == 1);
 }
 
-TEST_CASE("what is sent once at the start counts by its bytes") {
+TEST_CASE("a single transfer at the start counts by its bytes") {
   PatternSketches run(10);
   for (std::uint32_t rank = 1; rank < 64; ++rank) run.add(0, 0, rank, 100);
   for (std::size_t interval = 1; interval < 10; ++interval)

@@ -13,6 +13,7 @@
 #include "mapcore/profile/window_matrix.h"
 #include "tests/unit/profile/csv_rows.h"
 #include "tests/unit/profile/profile_fixture.h"
+#include "tests/unit/test_data.h"
 
 using namespace ondeloc;
 
@@ -139,7 +140,7 @@ TEST_CASE("metrics order the applications as published") {
   CHECK(of["mg"].comm_dyn < of["ft"].comm_dyn);
   for (const char* app :
        {"bt.A.25", "cg.A.32", "ft.A.32", "is.A.32", "lu.A.32", "mg.A.32", "sp.A.25"}) {
-    std::ifstream in(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + "/bytes.mat");
+    std::ifstream in(test_data() + "/npb/" + app + "/bytes.mat");
     const double total = std::accumulate(std::istream_iterator<double>(in), {}, 0.0);
     CHECK(total > 0);
     CHECK(of["ep"].lcomm < 2 * total);
@@ -149,7 +150,7 @@ TEST_CASE("metrics order the applications as published") {
   CHECK(classify(of["ft"]).kind == MappingClass::kStatic);  // the same all-to-all all the time
   CHECK(classify(of["is"]).kind == MappingClass::kStatic);
   CHECK(classify(of["mg"]).kind == MappingClass::kStatic);
-  // One second holds all of IS: nothing was compared, and that is said.
+  // One second holds all of IS: no intervals were compared, and the answer says so.
   CHECK(of["is"].compared < 2);
   CHECK(classify(of["is"]).dynamics_unknown);
   CHECK(classify(of["is"]).reason.find("use shorter intervals (-i)") != std::string::npos);
@@ -262,7 +263,7 @@ TEST_CASE("shorter intervals cut a program's iteration to pieces, and make no ph
   }
 }
 
-TEST_CASE("a pause is no change: intervals without traffic are skipped") {
+TEST_CASE("a pause is not a change: intervals without traffic are skipped") {
   const TempDir dir;
   std::vector<ProfileEvent> events;
   for (const std::uint64_t second : {0, 3, 4, 9})

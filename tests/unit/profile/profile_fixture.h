@@ -10,6 +10,7 @@
 #include "mapcore/profile/writer.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/temp_dir.h"
+#include "tests/unit/test_data.h"
 
 namespace ondeloc {
 
@@ -38,8 +39,7 @@ inline std::string write_profile(const TempDir& dir, std::uint32_t ranks,
 
 inline ProfileReader open_npb(const TempDir& dir, const std::string& app) {
   const std::string path = dir.file(app + ".prof");
-  const auto counts =
-      import_events_csv(std::string(ONDELOC_TEST_DATA) + "/npb/" + app + ".A.32/events.csv", path);
+  const auto counts = import_events_csv(test_data() + "/npb/" + app + ".A.32/events.csv", path);
   REQUIRE(counts.ok());
   REQUIRE(counts->ranks == 32);
   auto reader = ProfileReader::open(path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/rankfile/rankfile.h"
 
+#include "mapcore/rankfile/resolve.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
@@ -68,17 +69,16 @@ TEST_CASE("outside the step is an error, a missing thread is not") {
   CHECK(pus_of("2:0").find("package 2 does not exist") != std::string::npos);
 }
 
-TEST_CASE("what is wrong is said with its line") {
+TEST_CASE("an error names its line") {
   CHECK(error_of("rank 0=a slot=0\nrank 0=b slot=1") ==
         "rankfile 't': line 2: rank 0 stands on line 1 already");
-  CHECK(error_of("rank x=a slot=0") ==
-        "rankfile 't': line 1: 'x' where a rank number should stand");
+  CHECK(error_of("rank x=a slot=0") == "rankfile 't': line 1: found 'x', expected a rank number");
   CHECK(error_of("rank 0=a slot=") ==
         "rankfile 't': line 1: the entry ends before a slot list such as 0:1 or 0-3");
   CHECK(error_of("rank 0=a\nslot=1-").find("line 2: rank 0: slot '1-'") != std::string::npos);
   CHECK(error_of("rank 0=a slot=0\nnonsense") ==
-        "rankfile 't': line 2: 'nonsense' where an entry like 'rank 0=host slot=0:1' should stand");
-  CHECK(error_of("rank 0=a slot=0\n1 rank 1=a slot=1").find("line 2: '1'") != std::string::npos);
+        "rankfile 't': line 2: found 'nonsense', expected an entry like 'rank 0=host slot=0:1'");
+  CHECK(error_of("rank 0=a slot=0\n1 rank 1=a slot=1").find("line 2: found '1'") != std::string::npos);
   CHECK(error_of("rank 0=a slot=0\nrank 1=a slot=x").find("line 2: rank 1: slot 'x'") !=
         std::string::npos);
   CHECK(error_of("rank 0=\"a\" slot=1").find("has no place in a rankfile") != std::string::npos);

@@ -6,20 +6,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "mapcore/base/unique_fd.h"
 #include "mapcore/report/report_json.h"
+#include "mapcore/report/report_keys.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/other_user.h"
 #include "tests/unit/temp_dir.h"
+#include "tests/unit/test_data.h"
 
 using namespace ondeloc;
 
 namespace {
 
 void paths_of(const nlohmann::json& json, const std::string& path, std::set<std::string>& out) {
-  const bool whole = path == "options" || path == "notes" || path == "intervals[].moved";
+  const bool whole = path == "options" || path == "model" || path == "origin" ||
+                     path == "topology.cores" || path == "notes" || path == "intervals[].moved" ||
+                     path == "intervals[].moved_to" || path == "ranks[].gpus";
   if (!whole && json.is_object()) {
     for (const auto& [key, value] : json.items())
       paths_of(value, path.empty() ? key : path + "." + key, out);
@@ -32,11 +40,17 @@ void paths_of(const nlohmann::json& json, const std::string& path, std::set<std:
 
 Report full_report() {
   Report report;
-  report.numa = {{0, "0-3"}};
+  report.numa = {{0, "0-3", 0}};
+  report.devices = {{}};
   report.ranks = {{}};
   report.matrix = {{0, 1, 5, 1}};
   report.off_node = {{0, -1, 5, 1}};
+  report.adapters = {{}};
+  report.modelled = {{1, -1, 64, 1}};
   report.intervals = {{}};
+  report.caches = {{0, "0-3", 1 << 20}};
+  report.model = {{"weight", "time"}};
+  report.domains = report.intervals[0].domains = {{"llc", 5, 5, 1, 1}};
   return report;
 }
 
@@ -52,13 +66,14 @@ bool refuses(const std::string& path, const char* sentence) {
   return !done.ok() && done.error().message().find(sentence) != std::string::npos;
 }
 
-// As somebody whom permissions bind: root may write everything.
+// Runs as an ordinary user, because root may write everything.
 bool refuses_as_user(const std::string& path) {
   const pid_t pid = fork();
   if (pid == 0) {
     if (getuid() == 0 && setuid(65534) != 0) _exit(2);
     const Status done = write_file(path, "text");
-    _exit(!done.ok() && done.error().message().find("is kept") != std::string::npos ? 0 : 1);
+    _exit(!done.ok() && done.error().message().find("Permission denied") != std::string::npos ? 0
+                                                                                              : 1);
   }
   int state = 0;
   return waitpid(pid, &state, 0) == pid && WIFEXITED(state) && WEXITSTATUS(state) == 0;
@@ -73,7 +88,7 @@ TEST_CASE("the JSON has exactly the keys of the table") {
   CHECK(written == table);
 }
 
-TEST_CASE("64-bit counters survive, bytes that are no UTF-8 do not lose the report") {
+TEST_CASE("64-bit counters survive, and bytes that are not UTF-8 do not lose the report") {
   Report report = full_report();
   report.matrix[0].bytes = UINT64_MAX;
   report.node = "n\xff";
@@ -112,11 +127,8 @@ TEST_CASE("a link leads to the file that is written, and stays a link") {
   CHECK(dir.files() == 3);
 }
 
-TEST_CASE("a link that another user has put into a folder like /tmp is not followed") {
-  if (getuid() != 0) {
-    WARN("needs root: links of two users");
-    return;
-  }
+TEST_CASE("a link that another user has put into a folder like /tmp is not followed", "[root]") {
+  if (!can_change_user()) ONDELOC_SKIP("needs root, to act as two users");
   const TempDir dir;
   REQUIRE(chmod(dir.path().c_str(), 01777) == 0);
   const std::string link = dir.file("link"), own = dir.file("own"), target = dir.file("target");
@@ -149,10 +161,12 @@ TEST_CASE("a file that may not be written is not replaced") {
   CHECK(dir.files() == 1);
 }
 
-TEST_CASE("what is no file is neither replaced nor waited for") {
+TEST_CASE("pipes and directories are neither replaced nor waited for") {
   const TempDir dir;
   REQUIRE(mkfifo((dir.file("pipe")).c_str(), 0666) == 0);
-  CHECK(refuses(dir.file("pipe"), "is a pipe"));
+  CHECK(refuses(dir.file("pipe"), "is a pipe; name a file instead"));
+  const UniqueFd reader(open(dir.file("pipe").c_str(), O_RDONLY | O_NONBLOCK));
+  CHECK(refuses(dir.file("pipe"), "is a pipe; name a file instead"));
   CHECK(S_ISFIFO(mode_of(dir.file("pipe"))));
   CHECK(refuses(dir.path(), "is a directory"));
   CHECK(dir.files() == 1);
@@ -166,27 +180,61 @@ TEST_CASE("a character device takes the report and stays one") {
   CHECK(S_ISCHR(mode_of("/dev/null")));
   REQUIRE(symlink("/dev/full", (dir.file("full")).c_str()) == 0);
   CHECK(refuses(dir.file("full"), "No space left"));
-  if (mknod((dir.file("own")).c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) {
-    WARN("no right to make devices: one in the same directory is not tried");
-    return;
-  }
-  CHECK(write_file(dir.file("own"), "text").ok());
-  CHECK(S_ISCHR(mode_of(dir.file("own"))));
-  CHECK(dir.files() == 3);
+  CHECK(dir.files() == 2);
 }
 
-TEST_CASE("the README and the manual list every key of the report, word for word") {
-  std::ifstream in(ONDELOC_TEST_DATA "/../../README.md");
-  const std::string readme{std::istreambuf_iterator<char>(in), {}};
-  std::ifstream page(ONDELOC_TEST_DATA "/../../etc/man/ondeloc.7");
-  const std::string manual{std::istreambuf_iterator<char>(page), {}};
-  for (const ReportKey& key : report_keys()) {
-    const std::string row = "| `" + std::string(key.path) + "` | " + std::string(key.unit) + " | " +
-                            std::string(key.meaning) + " |";
-    INFO(row);
-    CHECK(readme.find(row) != std::string::npos);
-    const std::string unit = key.unit.empty() ? "" : " (" + std::string(key.unit) + ")";
-    CHECK(manual.find(".TP\n.B " + std::string(key.path) + "\n" + std::string(key.meaning) + unit +
-                      "\n") != std::string::npos);
+TEST_CASE("a device in the same folder takes the report", "[device]") {
+  const TempDir dir;
+  if (mknod(dir.file("own").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0)
+    ONDELOC_SKIP("needs the right to make devices");
+  CHECK(write_file(dir.file("own"), "text").ok());
+  CHECK(S_ISCHR(mode_of(dir.file("own"))));
+  CHECK(dir.files() == 1);
+}
+
+// Swaps two names as fast as it can (renameat2(2)), until the parent ends it.
+pid_t swap_forever(const std::string& a, const std::string& b) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  if (setgid(kAttacker) != 0 || setuid(kAttacker) != 0) _exit(1);
+  for (;;) renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE);
+}
+
+TEST_CASE(
+    "names that another user swaps never take the report, and no writer waits for a pipe of that "
+    "user",
+    "[root]") {
+  if (!can_change_user()) ONDELOC_SKIP("needs root, to act as two users");
+  const SharedDir dir;
+  const std::string name = dir.file("race.json"), other = dir.file("other");
+  REQUIRE(as_user(kAttacker, [&] {
+    write_text(name, "");
+    return chmod(name.c_str(), 0666) == 0 && mkfifo(other.c_str(), 0666) == 0 &&
+           chmod(other.c_str(), 0666) == 0;
+  }));
+  const pid_t attacker = swap_forever(name, other);
+  const bool never_written = as_user(kVictim, [&] {
+    alarm(60);  // a pipe that is waited for ends the child
+    for (int i = 0; i < 20'000; ++i) {
+      if (write_file(name, "secret").ok()) return false;
+    }
+    return true;
+  });
+  kill(attacker, SIGKILL);
+  waitpid(attacker, nullptr, 0);
+  CHECK(never_written);
+  for (const std::string& file : {name, other}) {
+    if (S_ISREG(mode_of(file))) CHECK(read_text(file).empty());
   }
+}
+
+TEST_CASE("ondeloc-report(5) lists every key of the report, word for word, and no other") {
+  std::ifstream page(test_data() + "/../../etc/man/ondeloc-report.5");
+  const std::string manual{std::istreambuf_iterator<char>(page), {}};
+  std::string table;
+  for (const ReportKey& key : report_keys()) {
+    const std::string unit = key.unit.empty() ? "" : " (" + std::string(key.unit) + ")";
+    table += ".TP\n.B " + std::string(key.path) + "\n" + std::string(key.meaning) + unit + "\n";
+  }
+  CHECK(manual.find(".PD 0\n" + table + ".PD\n") != std::string::npos);
 }

@@ -139,7 +139,7 @@ TEST_CASE("hostile headers are refused one by one") {
   using Edit = std::function<void(ondeloc_header&)>;
   const std::vector<Edit> edits{
       [](ondeloc_header& h) { h.magic ^= 1; },
-      [](ondeloc_header& h) { h.version = 2; },
+      [](ondeloc_header& h) { ++h.version; },
       [](ondeloc_header& h) { h.header_size = 0; },
       [](ondeloc_header& h) { h.slot_size = 8; },
       [](ondeloc_header& h) { h.local_ranks = 0; },
@@ -167,7 +167,7 @@ TEST_CASE("hostile headers are refused one by one") {
   }
 }
 
-TEST_CASE("what ranks scribble into slots and the table stays harmless") {
+TEST_CASE("random bytes that ranks write into slots and the table do no harm") {
   auto fd = create_segment(small_plan());
   REQUIRE(fd.ok());
   auto view = SegmentView::open(fd->get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the plugin that need no Slurm: children, left-over settings, masks, trusted files.
+// The parts of the plugin that need no Slurm: children, inherited settings, masks.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,16 +9,16 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <thread>
 
 #include "tests/unit/catch.h"
-#include "tests/unit/mapper/forbid_call.h"
+#include "tests/unit/step/forbid_call.h"
 
 #include "spank/child.h"
-#include "spank/left_over.h"
+#include "spank/inherited_env.h"
 #include "spank/task_cpus.h"
-#include "spank/trusted_file.h"
 
 using namespace ondeloc;
 
@@ -38,7 +38,7 @@ std::string temporary() {
   return name;
 }
 
-// What a detached program wrote; it has no parent that could wait for it.
+// Returns the output of a detached program, which has no parent that could wait for it.
 std::string when_written(const std::string& path) {
   for (int turn = 0; turn < 500; ++turn) {
     std::ifstream file(path);
@@ -126,26 +126,6 @@ TEST_CASE("a detached child is nobody's child nor in its group, ignores the job'
   CHECK(text.find("SigIgn:\t0000000000085a07") != std::string::npos);
 }
 
-TEST_CASE("masks of SLURM_CPU_BIND_LIST") {
-  CHECK(cpus_of_masks("0x1,0x2") == CpuWords{3});
-  CHECK(cpus_of_masks("0x80000000000000001") == CpuWords{1, 8});
-  CHECK(cpus_of_masks("FF,0x100") == CpuWords{0x1ff});
-  for (const char* wrong : {"", "0x", "0x1,", "0x1,zz", "1;2"}) CHECK(cpus_of_masks(wrong).empty());
-  CHECK(cpus_of_masks(std::string(5000, 'f')).empty());
-  CHECK_FALSE(own_cpus().empty());
-}
-
-TEST_CASE("only files that root alone can write are trusted") {
-  CHECK(check_trusted_file("/bin/sh", X_OK).ok());
-  CHECK_FALSE(check_trusted_file("/nonexistent", R_OK).ok());
-  CHECK_FALSE(check_trusted_file("/tmp", R_OK).ok());
-  const std::string path = temporary();
-  chmod(path.c_str(), 0666);
-  const Status open_to_all = check_trusted_file(path, R_OK);
-  CHECK_FALSE(open_to_all.ok());
-  unlink(path.c_str());
-}
-
 TEST_CASE("our library is taken out of LD_PRELOAD, and nothing else") {
   const std::string ours = "/opt/ondeloc-1/lib/ondeloc/libondeloc_rank.so";
   CHECK(without_rank_library(ours).empty());
@@ -177,22 +157,23 @@ TEST_CASE("ONDELOC_STEP says what else was set") {
     CHECK_FALSE(says_set(text, "asan"));
 }
 
-TEST_CASE("whether a mask is all there is, and it stays what it was") {
-  const CpuWords before = own_cpus();
-  const auto bind = [](const CpuWords& words) {
-    return syscall(SYS_sched_setaffinity, 0, words.size() * 8, words.data()) == 0;
+TEST_CASE("has_all_cpus finds a full mask, and the mask does not change") {
+  const CpuSet before = own_cpus();
+  const auto bind = [](std::span<const std::uint64_t> words) {
+    return syscall(SYS_sched_setaffinity, 0, words.size_bytes(), words.data()) == 0;
   };
-  REQUIRE(bind(CpuWords(128, ~std::uint64_t{0})));
-  const CpuWords all = own_cpus();
+  const std::vector<std::uint64_t> every(128, ~std::uint64_t{0});
+  REQUIRE(bind(every));
+  const CpuSet all = own_cpus();
   CHECK(has_all_cpus());
   CHECK(own_cpus() == all);
-  CpuWords fewer = all;
-  fewer.back() &= fewer.back() - 1;
-  if (fewer.back() != 0 || fewer.size() > 1) {
-    REQUIRE(bind(fewer));
-    const CpuWords bound = own_cpus();
+  CpuSet fewer = all;
+  fewer.clear(PuOs(all.first()));
+  if (!fewer.empty()) {
+    REQUIRE(bind(fewer.words()));
+    const CpuSet bound = own_cpus();
     CHECK(!has_all_cpus());
     CHECK(own_cpus() == bound);
   }
-  CHECK(bind(before));
+  CHECK(bind(before.words()));
 }

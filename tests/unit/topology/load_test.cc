@@ -11,14 +11,16 @@
 #include <fstream>
 #include <iterator>
 
+#include "mapcore/base/text.h"
 #include "mapcore/map/cost.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/temp_dir.h"
+#include "tests/unit/test_data.h"
 
 using namespace ondeloc;
 
 namespace {
-std::string real(const char* name) { return std::string(ONDELOC_TEST_DATA "/topologies/") + name; }
+std::string real(const char* name) { return test_data() + "/topologies/" + name; }
 }  // namespace
 
 TEST_CASE("a synthetic machine has its nodes, PUs and ancestors") {
@@ -64,10 +66,22 @@ TEST_CASE("real machines") {
 TEST_CASE("CPUs beyond the largest number are told, not left out") {
   static_assert(CpuSet::kMaxCpu == 8192);
   CHECK(load_machine("pack:128 pu:64").ok());
-  const auto more = load_machine("pack:129 pu:64");
-  REQUIRE_FALSE(more.ok());
-  CHECK(more.error().message() ==
-        "topology 'pack:129 pu:64': CPU 8255 is beyond the 8192 that ondeloc knows");
+  const auto far = load_machine("core:2 pu:1(indexes=0,9000)");
+  REQUIRE_FALSE(far.ok());
+  CHECK(far.error().message() ==
+        "topology 'core:2 pu:1(indexes=0,9000)': CPU 9000 is beyond the 8192 that ondeloc knows");
+}
+
+TEST_CASE("a synthetic string of more CPUs than are known is refused before hwloc makes them") {
+  for (const std::string text : {"pack:129 pu:64", "core:1000000 pu:1", "100000 100000 100000",
+                                 "pack:2 [numa(memory=1GB)] core:4097(indexes=numa:core) pu:1"}) {
+    const auto more = load_machine(text);
+    REQUIRE_FALSE(more.ok());
+    CHECK(more.error().message() ==
+          fmt::format("topology '{}': more CPUs than the 8192 that ondeloc knows",
+                      shorten_path(text)));
+  }
+  CHECK(load_machine("pack:2 [numa(memory=9000MB)] core:4(indexes=core:pack) pu:2").ok());
 }
 
 TEST_CASE("a topology that may not be read is told as such") {
@@ -130,9 +144,9 @@ TEST_CASE("local bandwidths alone are used, and links follow from them and the d
   CHECK(CostModel::from(machine).link[1] == 5e9);
 }
 
-TEST_CASE("what is not a topology is one sentence") {
-  for (const char* source :
-       {"nonsense", "numa:0", "/nowhere/x.xml", ONDELOC_TEST_DATA "/README.md"}) {
+TEST_CASE("a source that is not a topology gives one sentence") {
+  for (const std::string& source : {std::string("nonsense"), std::string("numa:0"),
+                                    std::string("/nowhere/x.xml"), test_data() + "/README.md"}) {
     auto machine = load_machine(source);
     REQUIRE(!machine.ok());
     CHECK(machine.error().message().find("topology '") == 0);

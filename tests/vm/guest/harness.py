@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scenarios share: commands as the ordinary user, samples of the kernel's view, and the claims made about them."""
+"""Shared by the scenarios: commands as the ordinary user, samples of the kernel's view, and claims about the samples."""
 import contextlib
 import functools
 import json
@@ -21,7 +21,7 @@ SCENARIOS = []
 
 def scenario(shapes="2x4", since=(22, 5)):
     """Marks a scenario: `shapes` are the machine shapes it is for, "all" for every one; `since` the release of Slurm that brought
-    what it is about: with an older one there is no such scenario."""
+    the tested feature: with an older release the scenario is left out."""
     def mark(function):
         if slurm_release() >= since:
             SCENARIOS.append((function.__name__, shapes.split(), function))
@@ -45,14 +45,14 @@ def check(condition, text):
 
 
 def start(*words, env=None, cwd=None, **how):
-    """Starts a command as the user, output in pipes."""
+    """Starts a command as the user, with its output in pipes."""
     return subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, cwd=cwd or "/home/user",
                             env={**ENVIRONMENT, **(env or {})}, **{**USER, **how})
 
 
 def finish(process, timeout=900, status=0):
-    """Waits for it; anything but the expected exit status is a failure (status None: whatever)."""
+    """Waits for a command; another exit status than the expected one is a failure (None: any status will do)."""
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -110,10 +110,10 @@ class Samples:
     def __init__(self, file):
         self.file = file
         self.all = []
-        self.read = 0  # bytes of the file
+        self.read = 0  # bytes of the file that have been read
 
     def load(self):
-        """Reads what is new; a line that is not complete is left for the next time, or for good."""
+        """Reads new lines; an incomplete line is left for the next call."""
         with open(self.file, "rb") as lines:
             lines.seek(self.read)
             for line in lines:
@@ -129,7 +129,7 @@ class Samples:
                 continue
             found = {p["rank"]: {**p, "cpuset": sample["cpusets"][p["cgroup"]], "begin": sample["begin"], "t": sample["t"]}
                      for p in sample["procs"] if p["comm"] == comm[:15] and p["rank"] is not None
-                     and main_mask(p)  # not on its way out
+                     and main_mask(p)  # not ending
                      and job in (None, p["job"]) and step in (None, p["step"])}
             if found:
                 series.append(found)
@@ -146,15 +146,15 @@ def masks(ranks):
 
 
 def settled(series, count, same=1):
-    """Those samples with all `count` ranks whose masks were the same in the `same` samples before: not in the middle of a remap."""
+    """The samples with all `count` ranks whose masks equal those of the `same` samples before: none was taken during a remap."""
     seen = [masks(ranks) for ranks in series]
     return [series[i] for i in range(same, len(series))
             if len(seen[i]) == count and all(seen[j] == seen[i] for j in range(i - same, i))]
 
 
 def inside_cpuset(series, allowed=None):
-    """Every thread of every rank at every sample: its mask is inside its cgroup's CPUs, and inside `allowed`, and so is then the
-    CPU that it is on. (Where a cpuset shrinks, a sleeping thread still has its old CPU until it wakes.)"""
+    """Checks every thread of every rank in every sample: its mask is inside its cgroup's CPUs and inside `allowed`, and so is the
+    CPU that it is on. (If a cpuset shrinks, a sleeping thread keeps its old CPU until it wakes.)"""
     check(series, "no sample has a rank")
     for ranks in series:
         for rank, process in ranks.items():
@@ -164,11 +164,11 @@ def inside_cpuset(series, allowed=None):
                 check(allowed is None or now in limit, f"rank {rank} thread {tid} is on CPU {now} outside {sorted(limit)}")
 
 
-STEADY = 3  # ranks are moved one after the other: a mapper that waits for a CPU in between leaves two on one PU for some samples
+STEADY = 3  # the mapper moves ranks one after the other: if it waits for a CPU in between, two ranks share a PU for some samples
 
 
 def shared_pu(ranks):
-    """What two ranks have in common, as a sentence; empty when each has PUs of its own."""
+    """A sentence that names the PUs that two ranks share; empty if each rank has PUs of its own."""
     owner = {}
     for rank, mask in masks(ranks).items():
         for cpu in mask:
@@ -179,7 +179,7 @@ def shared_pu(ranks):
 
 
 def alone(series, count):
-    """No PU is in the masks of two ranks, in any sample that is settled for good."""
+    """Checks that no PU is in the masks of two ranks in any settled sample."""
     good = settled(series, count, STEADY)
     check(good, f"no settled sample with {count} ranks among {len(series)}")
     for ranks in good:
@@ -187,7 +187,7 @@ def alone(series, count):
 
 
 def parted(series, count):
-    """The newest samples are settled for good and every rank has PUs of its own."""
+    """Returns whether the newest samples are settled and every rank has PUs of its own."""
     good = settled(series[-STEADY - 1:], count, STEADY)
     return bool(good) and not shared_pu(good[-1])
 
@@ -198,7 +198,7 @@ def show(ranks):
 
 @functools.cache
 def numa_of_cpus():
-    """CPU -> NUMA node, from sysfs, as it was before any CPU was unplugged."""
+    """CPU -> NUMA node from sysfs, before any CPU was unplugged."""
     nodes = {}
     for place in pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"):
         for cpu in place.glob("cpu[0-9]*"):
@@ -214,12 +214,12 @@ def node_of(process):
 
 
 def step_groups():
-    """Cgroup directories of steps and what is in them, inner ones last; may go away while one looks."""
+    """Cgroup directories of steps and their contents, inner ones last; they may vanish during the walk."""
     return [pathlib.Path(place) for place, _, _ in os.walk("/sys/fs/cgroup") if "/step_" in place]
 
 
 def step_clean():
-    """Nothing of a step is left: no process of the user, no step cgroup, node idle and not drained."""
+    """Checks that nothing of a step is left: no process of the user, no step cgroup, node idle and not drained."""
     def left():
         procs = [p for p in os.listdir("/proc") if p.isdigit() and owner(p) == 1000]
         groups = step_groups()

@@ -30,7 +30,7 @@ def main():
                 said = function()
                 harness.step_clean()
                 tell(f"PASS {name} ({time.monotonic() - begin:.1f} s){': ' + said if said else ''}")
-            except Exception as error:  # one scenario's failure leaves the others
+            except Exception as error:  # if one scenario fails, the others still run
                 known = isinstance(error, harness.Failed)
                 tell(f"FAIL {name} ({time.monotonic() - begin:.1f} s): {error if known else traceback.format_exc()}")
         tell("END")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel says, seen by nobody of the project: write_samples(FILE, PERIOD) writes one JSON line a period until its
+"""Samples the kernel's view without any code of the project: write_samples(FILE, PERIOD) writes one JSON line a period until its
 process is terminated: {"begin" and "t": seconds of CLOCK_MONOTONIC when the sample was begun and complete, "cpusets":
 {cgroup: CPUs}, "procs": [{"pid", "ppid", "comm", "job", "step", "rank", "cgroup", "threads": [[tid, allowed CPUs, CPU now]]}]} for
 every process of the ordinary user. Runs as root, reads /proc and cgroup files."""
@@ -29,13 +29,13 @@ def cpu_list(text):
 
 
 class Sampler:
-    """Remembers what does not change in the life of a process."""
+    """Remembers facts that do not change in the life of a process."""
 
     def __init__(self):
         self.known = {}
 
     def identity(self, pid, start):
-        """job, step and rank from the environment, read again after an exec. In the middle of one it is empty."""
+        """job, step and rank from the environment, read again after an exec. During an exec the environment is empty."""
         key = (pid, start)
         if not self.known.get(key, {}).get("job"):
             words = dict(word.split("=", 1) for word in read(f"/proc/{pid}/environ").split("\0") if "=" in word)
@@ -66,7 +66,7 @@ class Sampler:
 
     @staticmethod
     def group(text):
-        """The directory of the process's cpuset below /sys/fs/cgroup: that of version 1 where it is mounted."""
+        """The directory of the process's cpuset below /sys/fs/cgroup: that of version 1 if it is mounted."""
         groups = dict(line.split(":", 2)[1:] for line in text.splitlines())
         return "/cpuset" + groups["cpuset"] if "cpuset" in groups else groups.get("", "/")
 

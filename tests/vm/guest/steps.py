@@ -24,7 +24,7 @@ def partner(pattern, rank, size):
 
 
 class Step:
-    """What one step left: its output, the samples of its ranks, ondeloc's report (None without one)."""
+    """The results of one step: its output, the samples of its ranks, ondeloc's report (None without one)."""
 
     def __init__(self, done, samples, reports, comm):
         self.out, self.err, self.samples, self.reports = done.stdout, done.stderr, samples, reports
@@ -119,7 +119,7 @@ def remote_share(ranks, traffic):
 
 
 def predicted(name, traffic, size, cpuset, algorithm, directory="/run/results"):
-    """What `ondeloc map` says the remote share of that traffic will be inside this cpuset."""
+    """Returns the remote share of that traffic that `ondeloc map` predicts inside this cpuset."""
     matrix = f"{directory}/{name}{size}.mat"
     with open(matrix, "w") as file:
         for rank in range(size):

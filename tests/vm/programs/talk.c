@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-char *kept;  // visible outside, so that the compiler does not drop it
+char *kept;  // visible outside this file, so that the compiler does not drop it
 
 static double now(void) {
   struct timespec time;
@@ -29,8 +29,8 @@ static void nap(long microseconds) {
   nanosleep(&time, NULL);
 }
 
-// Waits without spinning: an emulated CPU that spins takes the host's time from the rank that is
-// waited for.
+// Waits without spinning: an emulated CPU that spins takes the host's time from the rank that the
+// caller waits for.
 static void wait_all(int count, MPI_Request *requests, long pause) {
   int done = 0;
   for (MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE); !done;
@@ -61,7 +61,7 @@ static int partner_of(const char *pattern, int rank, int size) {
   return -1;
 }
 
-// Receives from whoever has this rank as partner.
+// Receives from every rank that has this rank as partner.
 static int source_of(const char *pattern, int rank, int size) {
   if (strncmp(pattern, "ring", 4) == 0) return (rank + size - 1) % size;
   return partner_of(pattern, rank, size);

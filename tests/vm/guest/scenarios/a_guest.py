@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest itself: what the other scenarios rest on, without ondeloc."""
+"""The guest itself without ondeloc: the facts that the other scenarios rely on."""
 import os
 
 from harness import check, inside_cpuset, masks, numa_of_cpus, root, run, sampled, scenario

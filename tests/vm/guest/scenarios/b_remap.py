@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Online remapping: whole node, partial allocation beside another job, uneven nodes."""
+"""Online remapping on a whole node, in a partial allocation beside another job, and on uneven nodes."""
 import pathlib
 
 from harness import alone, check, finish, inside_cpuset, scenario, settled, show, start, wait_for, root
@@ -44,7 +44,7 @@ def partial_allocation_beside_another_job():
 
 @scenario("3+1")
 def uneven_nodes():
-    """The rank that sits alone on the small node is one of the only two that talk."""
+    """Only two ranks talk, and one of them is alone on the small node."""
     patterns = ["last", "mirror"]
     watched = step("uneven", ["-n4"], [TALK], online=OPTIONS + ",decide=always", phases=following(patterns, 4, range(4)))
     inside_cpuset(watched.series)
@@ -54,9 +54,9 @@ def uneven_nodes():
 
 @scenario("2x4")
 def lammps_in_the_open():
-    """A real application, cut in eight slices, each of which talks to the next: Slurm's cyclic binding is the worst for it. It has
-    its one phase as talk has: until the samples show what is claimed. It reads what to do next from a file, which one rank does
-    for all: with `fix halt` and is_file() each rank looks for itself, and those that found the file ended without the others."""
+    """A real application, cut in eight slices that each talk to the next: Slurm's cyclic binding is the worst for it. Like talk, it has
+    one phase, which lasts until the samples show the claim. One rank reads from a file whether to go on and tells
+    the others: with `fix halt` and is_file() each rank looks for itself, and ranks that found the file ended without the others."""
     script, more = "/home/user/in.melt", pathlib.Path("/home/user/in.more")
     more.write_text(f"run 200 pre no post no\njump {more}\n")
 
@@ -69,8 +69,8 @@ def lammps_in_the_open():
                    "create_box 1 box\ncreate_atoms 1 box\nmass 1 1.0\nvelocity all create 3.0 87287 loop geom\n"
                    "pair_style lj/cut 2.5\npair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\nneigh_modify every 20 delay 0 check no\n"
                    f"fix 1 all nve\nthermo 20\nrun 0\nshell touch ring.begun\njump {more}\n")
-    # Intervals of several time steps, whose traffic is alike; `coordinated` finds the best cut of such a chain in any case. Its
-    # cuts are alike, too: each interval may have another one, and between two the masks have to be seen at rest.
+    # Intervals hold several time steps, so their traffic is alike; `coordinated` always finds the best cut of such a chain. Several
+    # cuts are equally good: each interval may have another one, and between two of them the masks have to be seen at rest.
     ring = Phase("ring", follows("ring", 8, range(8), "coordinated"), over)
     watched = step("lammps", ["-n8"], ["lmp", "-in", script, "-log", "none", "-var", "phase"], comm="lmp", phases=[ring],
                    online="algorithm=coordinated,interval=8s,max-interval=16s,decide=always")
@@ -82,6 +82,6 @@ def lammps_in_the_open():
     check(good, f"no settled sample among {len(watched.series)}")
     before, seen = remote_share(good[0], traffic), share_reached(watched.series, traffic, 8)
     wanted = predicted("lammps", traffic, 8, range(8), watched.report["algorithm"])
-    # One interval's traffic is not exactly in proportion to that of the whole run.
+    # The traffic of one interval is only roughly proportional to that of the whole run.
     check(seen <= wanted + 0.05, f"remote share {seen} in /proc, predicted {wanted}: {show(good[-1])}; {watched.report['totals']}")
     return f"{before:.2f}->{seen:.2f} (predicted {wanted:.2f}), {watched.report['totals']['remaps']} remaps, {len(good)} settled samples"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a step leaves nothing and costs nothing to speak of, whoever is killed."""
+"""The end of a step leaves nothing behind and takes hardly longer than without ondeloc, whichever process is killed."""
 import contextlib
 import errno
 import json
@@ -14,7 +14,7 @@ from steps import OPTIONS, PATIENCE, TALK
 
 
 def processes(name):
-    """Pids of processes whose program is called so."""
+    """Pids of processes whose program has this name."""
     found = []
     for place in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -26,17 +26,17 @@ def processes(name):
 
 
 def end_of_step(*option, last="true"):
-    """Seconds from what the last task says to the end of srun; `last`: what tasks do before they exit."""
+    """Seconds from the last task's output to the end of srun; `last`: shell commands that tasks run before they exit."""
     done = run("srun", "-n2", *option, "sh", "-c", f"sleep 1; date +%s.%N; {last}")
     return time.time() - max(map(float, done.stdout.split()))
 
 
 @scenario("2x4")
 def step_end_costs_no_second():
-    """Medians, turn about, of as many as it takes: where the host stalls, three are too few. The ruler of the same run is a step
-    with the second that Slurm takes over a process left to proctrack (not always: where the process dies at once it takes none,
-    which makes such a step no ruler). (Of 20 and in milliseconds: tests/bench/launch_cost; an emulated machine is no place for
-    these.)"""
+    """Compares medians of steps run in turn, more of them if the host stalls. The yardstick in the same run is a step
+    with the second that Slurm needs for a process left to proctrack (not always: if the process dies at once it needs none,
+    and such a step is not a yardstick). (In milliseconds, of 20 steps: tests/bench/launch_cost; an emulated machine is too slow for
+    that.)"""
     plain, ours, second = [], [], []
     good = False
     while not good and len(plain) < 21:
@@ -51,7 +51,7 @@ def step_end_costs_no_second():
 
 
 def phase(pattern, what):
-    """talk's files, see there; of a step without a directory of its own."""
+    """Removes talk's files of a step without a directory of its own."""
     return pathlib.Path("/home/user", f"{pattern}.{what}")
 
 
@@ -78,7 +78,7 @@ def mapper_killed():
 
 @scenario("2x4")
 def step_killed_as_a_whole():
-    """A rank crashes, and Slurm's PMIx has the step killed, mapper and all: what stands in the report is of a while before."""
+    """A rank crashes, and Slurm's PMIx has the step killed with its mapper: the report is an earlier, preliminary one."""
     forget_phase("pair")
     path = pathlib.Path("/home/user/killed.json")
     path.unlink(missing_ok=True)
@@ -97,7 +97,7 @@ def step_killed_as_a_whole():
 
 
 def removed(group):
-    """Busy until the last thread of a killed rank has gone, which has no command line any more then."""
+    """Waits until the last thread of a killed rank has ended; the process has no command line then."""
     try:
         group.rmdir()
     except OSError as error:
@@ -106,8 +106,8 @@ def removed(group):
 
 
 def after_killed_stepd(*option):
-    """Kills slurmstepd of a running step: what of the user's processes is left a while later. Then everything is tidied up:
-    without its slurmstepd Slurm itself neither ends the ranks nor srun."""
+    """Kills slurmstepd of a running step and returns the user's processes that are left a while later. Then it cleans up:
+    without slurmstepd, Slurm ends neither the ranks nor srun."""
     forget_phase("pair")
     job = start("srun", "-n4", *option, TALK, "pair:until")
     wait_for(lambda: phase("pair", "begun").exists(), "first phase", PATIENCE)
@@ -133,7 +133,7 @@ def after_killed_stepd(*option):
 
 @scenario("2x4")
 def slurmstepd_killed():
-    """What Slurm does with the ranks then is its own affair; ours is that the mapper goes and the node stays in service."""
+    """Slurm decides what happens to the ranks; ondeloc has to end the mapper, and the node has to stay in service."""
     plain = after_killed_stepd()
     step_clean()
     ours = after_killed_stepd(f"--ondeloc=online,{OPTIONS}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Static binding, threads, hardware threads, and what users write beside --ondeloc."""
+"""Static binding, threads, hardware threads, and other options of srun beside --ondeloc."""
 import pathlib
 import shutil
 
@@ -24,7 +24,7 @@ def static_masks(name, rankfile, words, option=""):
     path = f"/home/user/{name}.rankfile"
     with open(path, "w") as file:
         file.write("\n".join(rankfile) + "\n")
-    shutil.copy("/bin/sleep", "/home/user/doze")  # a name that no other job has
+    shutil.copy("/bin/sleep", "/home/user/doze")  # no other job has this name
     with sampled(name) as samples:
         run("srun", f"--ondeloc=static:{path}{option}", *words, "/home/user/doze", "3")
     series = samples.ranks("doze")
@@ -34,7 +34,7 @@ def static_masks(name, rankfile, words, option=""):
 
 @scenario("2x4")
 def static_rankfile():
-    """Packages, cores and ranges on a machine whose logical and kernel numbers agree (8 cores, 4 in each package)."""
+    """Uses packages, cores and ranges on a machine whose logical and kernel numbers agree (8 cores, 4 in each package)."""
     seen = static_masks("static", ["rank 0=node0 slot=1:2", "rank 1=+n0 slot=0:0-1", "rank 2=node0 slot=7", "rank 3=node0 slot=1:0,1"],
                         ["-n4", "-c2"])
     wanted = {0: {6}, 1: {0, 1}, 2: {7}, 3: {4, 5}}
@@ -44,7 +44,7 @@ def static_rankfile():
 
 @scenario("2x4")
 def static_relative_wherever_the_allocation_starts():
-    """Beside another job: `relative` counts inside what this step got; absolute numbers outside of it are refused."""
+    """Beside another job, `relative` counts inside the step's CPUs, and absolute numbers outside them are refused."""
     other = start("srun", "-n3", "sleep", "1000")
     try:
         wait_for(lambda: root("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the other job")
@@ -63,7 +63,7 @@ def static_relative_wherever_the_allocation_starts():
 
 @scenario("2x2x2")
 def static_hardware_threads():
-    """A core in a rankfile is the core with its hardware threads, as in mpirun."""
+    """A core in a rankfile means all hardware threads of the core, as in mpirun."""
     check(len(siblings(0)) == 2, f"the guest's CPU 0 has the siblings {siblings(0)}: no hardware threads")
     seen = static_masks("static_smt", ["rank 0=node0 slot=1:1", "rank 1=node0 slot=0:0"], ["-n2", "-c4"])
     for rank, mask in seen.items():
@@ -74,12 +74,12 @@ def static_hardware_threads():
 
 
 def places(process):
-    """Thread -> mask, of the threads that do not have the whole mask of the main thread."""
+    """{thread: mask} of the threads whose mask differs from that of the main thread."""
     return {tid: mask for tid, mask, _ in process["threads"]}
 
 
 def openmp(name, env):
-    """The first and the last sample of the team at rest, before its ranks talk and when each has found its partner."""
+    """Returns two samples of the team at rest: before its ranks talk, and when each has found its partner."""
     traffic = pattern_bytes("pair", 4)
     watched = step(name, ["-n4", "-c2"], [TALK], env={"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", **env},
                    online=OPTIONS + ",decide=always",
@@ -107,14 +107,14 @@ def openmp_threads_move_with_their_rank():
 
 @scenario("2x4")
 def openmp_places_are_kept():
-    """OMP_PLACES=cores binds thread 0 to the first CPU of the slot and thread 1 to the second; so it is after a move."""
+    """OMP_PLACES=cores binds thread 0 to the first CPU of the slot and thread 1 to the second, and this holds after a move."""
     watched, first, last = openmp("openmp_places", {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"})
     nodes = {cpu: cpu // 4 for cpu in range(8)}
     changed = 0
     for rank, process in last.items():
         before, now = places(first[rank]), places(process)
         single = {tid: mask[0] for tid, mask in now.items() if len(mask) == 1}
-        # Threads of MPI that the main thread started have its place.
+        # MPI's threads, which the main thread started, have its mask.
         check(len(set(single.values())) == 2, f"rank {rank}: its team is not on two CPUs: {now}")
         check(len({nodes[cpu] for cpu in single.values()}) == 1, f"rank {rank} lies over two nodes: {now}")
         check(list(single) == sorted(single) and list(single.values()) == sorted(single.values()),
@@ -151,10 +151,10 @@ VARIANTS = [["--cpu-bind=none"], ["--cpu-bind=cores"], ["--cpu-bind=sockets"], [
 
 @scenario("4x2")
 def whatever_users_ask_of_srun():
-    """Every variant runs to its end inside the cpuset; where Slurm gave ranks CPUs of their own they still have them."""
+    """Every variant runs to its end inside the cpuset; ranks that got CPUs of their own from Slurm still have them."""
     said = []
     for words in VARIANTS:
-        own = not {"--cpu-bind=sockets", "--cpu-bind=ldoms"} & set(words)  # a mask shared at first is cut up
+        own = not {"--cpu-bind=sockets", "--cpu-bind=ldoms"} & set(words)  # ondeloc cuts up a mask that all ranks share at first
         watched = step("variant" + words[0].strip("-").replace("=", "_").replace(":", "_"), ["-n4", *words], [TALK],
                        online=OPTIONS + ",decide=always",
                        phases=[Phase("half", (lambda series: parted(series, 4)) if own else steady(4))])
@@ -175,7 +175,7 @@ def more_ranks_than_cpus():
 
 @scenario("4x2")
 def steps_and_jobs_at_once():
-    """Two steps of one job and another job beside them: each inside its own."""
+    """Two steps of one job run beside another job: each stays inside its own CPUs."""
     script = (f"srun --exact -n2 --ondeloc=online,{OPTIONS},report=a.json {TALK} pair:60 & "
               f"srun --exact -n2 --ondeloc=online,{OPTIONS},report=b.json {TALK} pair:60 & wait")
     with sampled("at_once") as samples:
@@ -186,7 +186,7 @@ def steps_and_jobs_at_once():
     steps = {}
     for sample in samples.all:
         for process in sample["procs"]:
-            if process["comm"] == "talk" and process["rank"] is not None:  # in the middle of an exec there is no environment
+            if process["comm"] == "talk" and process["rank"] is not None:  # during an exec the environment is empty
                 steps.setdefault((process["job"], process["step"]), []).append(process)
     check(len(steps) == 3, f"steps seen: {list(steps)}")
     owned = {}

@@ -11,7 +11,7 @@ from harness import (BTL, Failed, HERE, STEADY, alone, check, inside_cpuset, mas
                      shared_pu, show, step_clean, step_groups, wait_for)
 from steps import OPTIONS, Phase, TALK, followed, follows, steady, step
 
-PAGES = 16 << 20  # bytes that every rank touches at its start, at least
+PAGES = 16 << 20  # bytes that every rank touches at its start
 
 
 def talkers():
@@ -25,7 +25,7 @@ def talkers():
 
 
 def big_pages(pid):
-    """NUMA node -> pages, of anonymous mappings as large as what the rank touched."""
+    """{NUMA node: pages} of the rank's anonymous mappings that are at least as large as the memory it touched."""
     nodes = {}
     for line in pathlib.Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
         found = {int(node): int(pages) for node, pages in re.findall(r" N(\d+)=(\d+)", line)}
@@ -40,15 +40,15 @@ def pages_by_rank(ranks):
 
 
 def moves(first, series):
-    """Rank -> (node before, node now) of those that changed their node."""
+    """{rank: (node before, node now)} of the ranks that changed their node."""
     table = {rank: (node_of(first[rank]), node_of(process)) for rank, process in series[-1].items() if rank in first}
     return {rank: pair for rank, pair in table.items() if None not in pair and pair[0] != pair[1]}
 
 
 def memory_step(name, memory, right, touched=PAGES, before=(), at_last=None):
-    """pair traffic from Slurm's cyclic binding: half of the ranks have to change their node. The phase lasts until right(moves,
-    pages of each rank); both as they were seen last. `before` the program stands what starts it; at_last() is called before the
-    first message, when all memory is touched."""
+    """Runs `pair` traffic from Slurm's cyclic binding: half of the ranks have to change their node. The phase lasts until right(moves,
+    pages of each rank) holds for the last sample. `before`: words in front of the program; at_last() is called before the
+    first message, after all memory has been touched."""
     pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("0")  # or the kernel moves pages, too
     first, last = {}, {}
 
@@ -66,14 +66,14 @@ def memory_step(name, memory, right, touched=PAGES, before=(), at_last=None):
     watched = step(name, ["-n4"], [*before, TALK, "--memory", touched >> 20], online=f"{OPTIONS},decide=always,memory={memory}",
                    phases=[Phase("quiet", at_rest, at_last), Phase("pair", enough)])
     check(last.get("moves"), f"no rank changed its node: {[show(ranks) for ranks in watched.series[-2:]]}; {watched.report['notes']}")
-    alone(watched.during("pair"), 4)  # nor while pages are copied: all are bound before
+    alone(watched.during("pair"), 4)  # the same while pages are copied: all ranks are bound before
     check(right(last["moves"], last["pages"]),
           f"{memory}: ranks went {last['moves']}, pages are {last['pages']}: {watched.report['notes']}")
     return watched, last["moves"]
 
 
 def majority(pages):
-    """None where most are on their way: such pages are on no node."""
+    """Returns None while most pages are being moved: such pages are on no node."""
     return max(pages, key=pages.get, default=None)
 
 
@@ -83,7 +83,7 @@ def all_followed(went, pages):
 
 @contextlib.contextmanager
 def huge_pages(when):
-    """Transparent huge pages: always, as on many compute nodes, or never."""
+    """Sets transparent huge pages to `always`, as on many compute nodes, or `never`."""
     path = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
     before = re.search(r"\[(\w+)\]", path.read_text())[1]
     path.write_text(when)
@@ -114,11 +114,11 @@ def memory_follows_its_rank():
 
 
 def fill_with_files():
-    """Nearly all free memory of the machine becomes file cache, as on any node that has run jobs for a day."""
+    """Fills nearly all free memory with file cache, as on any node that has run jobs for a day."""
     free = sum(free_by_node().values())
     path = pathlib.Path("/var/tmp/cached")
     with path.open("wb") as file:
-        file.truncate(free * 21 // 20)  # a hole: read once, it is cached like any file
+        file.truncate(free * 21 // 20)  # reading a hole caches it like any file
     with path.open("rb", buffering=0) as file:
         while file.read(1 << 20):
             pass
@@ -145,7 +145,7 @@ def memory_follows_where_files_fill_it():
 
 @scenario("2x4")
 def memory_stays():
-    """Looked at in two intervals more after the move: pages that would follow had done it by then."""
+    """Waits for two more intervals after the move: pages that follow would have moved by then."""
     looks = []
 
     def stayed(went, pages):
@@ -158,7 +158,7 @@ def memory_stays():
 
 
 class Change:
-    """What is done to the machine under a running step, and when: samples that began after it show what the kernel made of it."""
+    """A change of the machine under a running step, and its time: samples that began later show the kernel's reaction."""
 
     def __init__(self, call):
         self.call, self.begin, self.end = call, None, None
@@ -169,18 +169,19 @@ class Change:
         self.end = time.monotonic()
 
     def without(self, series):
-        """Not the samples that were taken in the middle of it."""
+        """Leaves out samples that were taken during the change."""
         return [ranks for ranks in series if all(p["t"] < self.begin or p["begin"] > self.end for p in ranks.values())]
 
     def after(self, watched):
-        """Settled for good, in the phase that follows the change."""
+        """Returns whether the samples are settled in the phase after the change."""
         good = settled(watched.during("half"), 4, STEADY)
         check(good, "no settled sample after the change")
         return good
 
 
 def changed_under(name, change, right):
-    """A step of 4 ranks with 2 CPUs each: the change is made when each has found its partner; then until right(newest sample)."""
+    """Runs a step of 4 ranks with 2 CPUs each. The change is made when each rank is beside its partner; the step then runs until
+    right(newest sample)."""
     watched = step(name, ["-n4", "-c2"], [TALK], online=OPTIONS + ",decide=always",
                    phases=[Phase("pair", lambda series: parted(series, 4), change),
                            Phase("half", lambda series: bool(settled(series[-STEADY - 1:], 4, STEADY)) and right(series[-1]))])
@@ -197,7 +198,7 @@ def cpus_of(ranks):
 
 @scenario("2x4")
 def cpu_taken_away():
-    """A CPU unplugged under a running step: the next intervals use what is left."""
+    """A CPU is unplugged under a running step: the next intervals use the CPUs that are left."""
     gone = 5
     switch = pathlib.Path(f"/sys/devices/system/cpu/cpu{gone}/online")
     change = Change(lambda: switch.write_text("0"))
@@ -212,7 +213,7 @@ def cpu_taken_away():
 
 @scenario("2x4")
 def cpuset_shrunk():
-    """The step's own cgroup loses CPUs 4-7 while it runs: nobody is bound outside, the ranks share what is left."""
+    """The step's own cgroup loses CPUs 4-7 while it runs: no rank is bound outside, and the ranks share the CPUs that are left."""
     def shrink():
         group = next(path for path in step_groups() if path.joinpath("cpuset.cpus").exists())
         group.joinpath("cpuset.cpus").write_text("0-3")
@@ -227,7 +228,8 @@ def cpuset_shrunk():
 
 @scenario("2x4")
 def suspended():
-    """scontrol suspend stops the mapper with the ranks: what did not run is told and in no interval, and mapping goes on."""
+    """scontrol suspend stops the mapper with the ranks: the report names the stopped time, no interval contains it, and mapping
+    goes on."""
     def pause():
         job = root("squeue", "--noheader", "--format=%i").split()[0]
         root("scontrol", "suspend", job)
@@ -240,7 +242,7 @@ def suspended():
 
 
 def end_daemon(pid, name):
-    """Slurm 24.11's slurmd of a second node was seen to say "Shutting down" and then to stay."""
+    """Slurm 24.11's slurmd of a second node was seen to print "Shutting down" and then to go on."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         os.kill(pid, sign)
         with contextlib.suppress(Failed):
@@ -251,10 +253,10 @@ def end_daemon(pid, name):
 
 @contextlib.contextmanager
 def slurm_with(*arguments):
-    """The guest's Slurm with another configuration, and as it was afterwards."""
+    """Restarts the guest's Slurm with another configuration, and with the old one afterwards."""
     def again(*words):
         state = pathlib.Path("/var/lib/vm-slurm")
-        for file in sorted(state.glob("*.pid"), reverse=True):  # slurmd before slurmctld
+        for file in sorted(state.glob("*.pid"), reverse=True):  # slurmd ends before slurmctld
             end_daemon(int(file.read_text()), file.stem)
             file.unlink(missing_ok=True)
         root(str(HERE / "start_slurm"), *words)
@@ -267,7 +269,7 @@ def slurm_with(*arguments):
 
 @scenario("3+1")
 def without_task_affinity():
-    """task/cgroup alone: no task has a mask of its own; ranks get slots inside the step's cpuset."""
+    """With task/cgroup alone no task has a mask of its own; ranks get slots inside the step's cpuset."""
     with slurm_with("task/cgroup"):
         watched = step("no_affinity", ["-n4"], [TALK], online=OPTIONS + ",decide=always",
                        phases=[Phase("pair", lambda series: parted(series, 4))])
@@ -279,7 +281,7 @@ def without_task_affinity():
 
 @scenario("3+1")
 def without_constrained_cores():
-    """The kernel does not hold the step: only the masks that task/affinity gave tell what is ours. `scatter` would take a CPU of
+    """The kernel does not confine the step: only task/affinity's masks tell the step's CPUs. `scatter` would take a CPU of
     the other node if it were allowed."""
     with slurm_with("task/cgroup,task/affinity", "no"):
         watched = step("unconstrained", ["-n2"], [TALK], online=OPTIONS + ",algorithm=scatter,decide=always",
@@ -292,14 +294,14 @@ def without_constrained_cores():
 
 @scenario("3+1")
 def without_any_confinement():
-    """task/affinity absent and ConstrainCores off: nothing says which CPUs are the step's. It runs to its end."""
+    """Without task/affinity and ConstrainCores nothing tells the step's CPUs. The step runs to its end."""
     with slurm_with("task/cgroup", "no"):
         watched = step("unconfined", ["-n2"], [TALK], online=OPTIONS, phases=[Phase("pair", steady(2, 10))])
     return f"{show(watched.series[-1])}; {watched.report['notes']}"
 
 
 def in_container(name, *lines):
-    """A step in a mount name space of the job's own, with the plugin's callbacks in it or not: it is mapped and counted as ever."""
+    """Runs a step in a mount namespace of the job, with or without the plugin's callbacks in it: it is mapped and counted."""
     with slurm_with("task/cgroup,task/affinity", "yes", "1", "JobContainerType=job_container/tmpfs", "PrologFlags=Contain", *lines):
         patterns = ["last", "mirror"]
         watched = step(name, ["-n4"], [TALK], online=OPTIONS + ",decide=always,verbose",
@@ -319,13 +321,13 @@ def told(watched):
 
 @scenario("3+1")
 def private_tmp_and_shm():
-    """job_container/tmpfs: tasks live in a mount name space with a /tmp and /dev/shm of their own."""
+    """job_container/tmpfs: tasks run in a mount namespace with a /tmp and /dev/shm of their own."""
     return told(in_container("container"))
 
 
 @scenario("3+1", since=(24, 5))
 def contain_spank():
-    """Callbacks of slurmstepd run in short-lived clones inside of the job's name space."""
+    """Callbacks of slurmstepd run in short-lived clones inside the job's namespace."""
     watched = in_container("contain_spank", "SlurmdParameters=contain_spank")
     check(any("contain_spank" in note for note in watched.report["notes"]), f"no events, and no note: {watched.report['notes']}")
     return told(watched)
@@ -333,19 +335,19 @@ def contain_spank():
 
 @scenario("3+1", since=(24, 11))
 def entire_step_in_namespace():
-    """slurmstepd itself is started inside of the job's name space."""
+    """slurmstepd itself is started inside the job's namespace."""
     return told(in_container("entire_step", "job_container.conf:EntireStepInNS=true"))
 
 
 def received(node):
-    """Bytes that came out of the node's network device so far."""
+    """Bytes that the node's network device has sent so far."""
     return int(pathlib.Path(f"/sys/class/net/to-{node}/statistics/rx_bytes").read_text())
 
 
 @scenario("3+1")
 def two_nodes():
-    """One step over two slurmds, each with its own network, host name and mapper: what goes to the other node is counted as
-    that, to the byte, and so much has crossed the wire."""
+    """One step runs over two slurmds, each with its own network, host name and mapper: bytes to the other node are counted as
+    such exactly, and as many have crossed the wire."""
     count, size = 40, 1 << 18
     with slurm_with("task/cgroup,task/affinity", "yes", "2"):
         before = {node: received(node) for node in ("node0", "node1")}
@@ -361,6 +363,6 @@ def two_nodes():
         check(off == {rank: count * size for rank in ranks}, f"{node}: off-node bytes {off}, sent were {count * size} by each of {ranks}")
         local = {(cell["src"], cell["dst"]): cell["bytes"] for cell in report["matrix"] if cell["bytes"]}
         check(local == {(rank, rank ^ 1): count * size for rank in ranks}, f"{node}: {local}")
-        # Not what ranks of one node sent each other: that would be twice as much.
+        # Bytes between ranks of one node are not included: they would double the sum.
         check(2 * count * size <= crossed[node] < 3 * count * size, f"{node}: {crossed[node]} bytes left it, sent were {2 * count * size}")
     return f"{count * size} bytes off the node from every rank; {crossed} bytes left the nodes"

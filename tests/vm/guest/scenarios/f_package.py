@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian package on a clean system: installed, one line in plugstack.conf, used, removed without a trace."""
+"""The Debian package is installed on a clean system with one line in plugstack.conf, used, and removed without a trace."""
 import pathlib
 import subprocess
 
@@ -10,7 +10,7 @@ PLUGSTACK = pathlib.Path("/etc/slurm/plugstack.conf")
 
 
 def files():
-    """Every file of the system outside of dpkg's own books and of what Slurm writes all the time."""
+    """Every file of the system except dpkg's own and those that Slurm keeps writing."""
     out = subprocess.run(["find", "/usr", "/etc", "/opt", "/var/lib", "-xdev", "(", "-path", "/var/lib/dpkg", "-o",
                           "-path", "/var/lib/vm-slurm", ")", "-prune", "-o", "-print"],
                          capture_output=True, text=True, check=True).stdout

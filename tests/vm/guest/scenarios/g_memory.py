@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that follows where policies, several nodes to a rank or full nodes are in the way."""
+"""Memory follows a rank although policies, ranks on several nodes or full nodes stand in the way."""
 import contextlib
 import pathlib
 import re
@@ -8,8 +8,8 @@ from harness import check, node_of, numa_of_cpus, scenario, settled
 from scenarios.e_changes import all_followed, majority, memory_step, pages_by_rank, talkers
 from steps import OPTIONS, Phase, TALK, step
 
-TOUCHED = 128 << 20  # bytes of every rank where nodes are full
-ROOM = 80 << 20      # what is left of a full node
+TOUCHED = 128 << 20  # bytes of every rank in scenarios with full nodes
+ROOM = 80 << 20      # bytes that stay free on a full node
 
 
 def huge_pool(node):
@@ -17,7 +17,7 @@ def huge_pool(node):
 
 
 def room_of(node):
-    """As the mapper reckons it."""
+    """Returns the free memory as the mapper computes it."""
     text = pathlib.Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
     kib = {name: int(re.search(rf" {re.escape(name)}:\s+(\d+)", text)[1]) for name in ("MemFree", "Inactive(file)", "Dirty")}
     return (kib["MemFree"] + max(0, kib["Inactive(file)"] - kib["Dirty"])) << 10
@@ -25,7 +25,7 @@ def room_of(node):
 
 @contextlib.contextmanager
 def full_nodes():
-    """fill() leaves so much room on both nodes: the rest is reserved for huge pages that nobody uses, which takes no time. free()
+    """fill() leaves this much room on both nodes: it reserves the rest for unused huge pages, which takes no time. free()
     gives it back."""
     def fill(room=ROOM):
         pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
@@ -42,13 +42,13 @@ def full_nodes():
 
 
 def nodes_of(process):
-    """Of all its threads: each of a team may be bound to a CPU of its own."""
+    """The masks of all threads of the rank: each thread of a team may be bound to a CPU of its own."""
     return {numa_of_cpus()[cpu] for _, allowed, _ in process["threads"] for cpu in allowed}
 
 
 @scenario("2x4")
 def interleaved_memory_stays():
-    """The policy is the user's: what it put on the old node is not piled onto the new one. Looked at in some intervals more."""
+    """The user's policy interleaves pages: they are not moved onto the new node, in several more intervals."""
     looks = []
 
     def is_even(went, pages):
@@ -62,7 +62,7 @@ def interleaved_memory_stays():
 
 @scenario("4x2")
 def memory_of_two_nodes_follows():
-    """A rank on two NUMA nodes goes to two others, at the first message, with its memory touched by threads on either: the pages
+    """A rank on two NUMA nodes moves to two others at the first message. Threads on both nodes have touched its memory: the pages
     of both follow."""
     pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("0")
     last = {}
@@ -88,7 +88,7 @@ def memory_of_two_nodes_follows():
 
 @scenario("2x4")
 def memory_exchanged_between_full_nodes():
-    """Two ranks change places with more memory each than either node has room for."""
+    """Two ranks change places although each has more memory than either node has room for."""
     with full_nodes() as (fill, _):
         watched, went = memory_step("full_nodes", "auto", all_followed, TOUCHED, at_last=fill)
     check(not any("no room" in note for note in watched.report["notes"]), f"{watched.report['notes']}")
@@ -96,13 +96,13 @@ def memory_exchanged_between_full_nodes():
 
 
 def all_there(went, pages):
-    """Of that memory of the ranks, all but what was on its way at that moment."""
+    """Returns whether all of the ranks' memory was found, except pages that were being moved at that moment."""
     return all(pages[rank].get(now, 0) > 0.95 * sum(pages[rank].values()) for rank, (_, now) in went.items())
 
 
 def one_to_the_other(name, more, enough):
-    """Two ranks on two nodes with room for what they touch and little more, idle CPUs beside each. After enough(moves, pages by
-    rank) on several looks room is made, and it goes on until a rank is beside the other and its pages are with it."""
+    """Two ranks run on two nodes with room for the memory that they touch and little more, and with idle CPUs. After enough(moves,
+    pages by    rank) held in several samples, room is made, and the step goes on until one rank is beside the other with its pages."""
     pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("0")
     touched, last, looks, after = 2 * TOUCHED, {}, [], []
 
@@ -133,7 +133,7 @@ def one_to_the_other(name, more, enough):
 
 @scenario("2x4")
 def memory_follows_later():
-    """decide=always moves a rank whose pages find no room; they follow once there is some."""
+    """decide=always moves a rank although its pages find no room; they follow once there is room."""
     def stayed(went, pages):
         return bool(went) and all(majority(pages[rank]) == before for rank, (before, _) in went.items())
     watched, went = one_to_the_other("later", "decide=always", stayed)
@@ -143,7 +143,7 @@ def memory_follows_later():
 
 @scenario("2x4")
 def rank_stays_with_its_memory():
-    """Nobody is moved away from memory that could not follow; once there is room, it is."""
+    """A rank is not moved away from memory that could not follow; once there is room, it is moved."""
     watched, went = one_to_the_other("together", "memory=auto", lambda went, pages: not went)
     check(sum("no room" in note for note in watched.report["notes"]) == 1, f"{watched.report['notes']}")
     return f"moved: {went}; {watched.report['notes']}"

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "mapcore/apps/cli.h"
+#include "mapcore/apps/overview.h"
+#include "mapcore/apps/say.h"
+#include "mapcore/base/new_file.h"
+#include "mapcore/measure/measure.h"
+#include "mapcore/topology/load.h"
+
+namespace ondeloc::cli {
+namespace {
+
+struct MeasureCommand {
+  std::string output;
+  double seconds = 20;
+};
+
+Result<std::string> run_measure(const MeasureCommand& command) {
+  const auto whole = load_machine("host");
+  if (!whole) return whole.error();
+  const Machine machine = restrict_machine(*whole, whole->allowed);
+  if (machine.pus.size() < 2)
+    return Error(
+        "measure: this process may use one CPU only; run ondeloc measure with all CPUs of the "
+        "node");
+  MeasureOptions options;
+  options.seconds = command.seconds;
+  options.progress = [](const std::string& what) { say(fmt::format("measuring {}", what)); };
+  const auto file = measure_machine(*whole, machine, options);
+  if (!file) return Error(file.error()).within("measure");
+  if (file->busy)
+    say("other programs ran beside the measurement; measure again on an idle node for good "
+        "numbers");
+  const std::string text = to_json(*file);
+  if (command.output.empty() || command.output == "-") return text;
+  if (Status written = write_new_file(command.output, text); !written)
+    return std::move(written).error();
+  return std::string();
+}
+
+}  // namespace
+
+void add_measure(CLI::App& app, Job& job) {
+  CLI::App* command = app.add_subcommand(
+      "measure", "measure latencies and bandwidths of this machine for --machine");
+  auto options = std::make_shared<MeasureCommand>();
+  command
+      ->add_option("-o,--output", options->output,
+                   "write the machine file here (default: -, standard output)")
+      ->check(not_empty());
+  command
+      ->add_option("--seconds", options->seconds, "time for all measurements, about (default: 20)")
+      ->check(finite(1, 600));
+  command->footer(examples({"srun -N1 --exclusive ondeloc measure -o node.json"}));
+  command->callback([options, &job] { job = [options] { return run_measure(*options); }; });
+}
+
+}  // namespace ondeloc::cli

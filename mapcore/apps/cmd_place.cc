@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// ondeloc place: ranks over compute nodes, then over the CPUs of each node.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <set>
+
+#include "mapcore/apps/overview.h"
+#include "mapcore/apps/say.h"
+#include "mapcore/apps/workload.h"
+#include "mapcore/base/json_text.h"
+#include "mapcore/base/new_file.h"
+#include "mapcore/base/read_file.h"
+#include "mapcore/comm/matrix_io.h"
+#include "mapcore/place/host_list.h"
+#include "mapcore/place/layouts.h"
+
+namespace ondeloc::cli {
+namespace {
+
+struct PlaceCommand {
+  std::vector<std::string> files;
+  std::vector<std::string> topologies = {"host"};
+  std::string hosts;  // empty: SLURM_JOB_NODELIST, else unknown
+  std::string window;
+  int nodes = 0;  // 0: as many as there are hosts or topologies
+  int ranks = 0;
+  int cpus_per_task = 0;  // 0: not given, one
+  Adapter adapter;
+  std::string format = "table";
+  std::string prefix;  // empty: no files
+};
+
+// The nodes that a step is to have.
+struct Site {
+  std::vector<std::string> names;  // "node 0", "node 1", ... if the hosts are not known
+  bool has_hosts = false;
+  std::vector<std::shared_ptr<const MachineChoice>> places;  // of each node
+};
+
+// Adds up the traffic of all files: a profile of each node, or one file for all.
+Result<CommMatrix> read_traffic(const PlaceCommand& options) {
+  std::vector<MatrixEntry> entries;
+  int ranks = options.ranks;
+  std::set<int> known;
+  bool is_partial = false;
+  for (const std::string& file : options.files) {
+    auto source = open_traffic(file);
+    if (!source) return std::move(source).error();
+    const auto* report = std::get_if<ReportInput>(&*source);
+    if (report != nullptr && !report->off_node.empty())
+      return Error(fmt::format(
+          "'{}' is the report of one node of several: it has no receivers on other nodes; give "
+          "profiles of all nodes (srun --ondeloc=profile:FILE)",
+          name_of_input(file)));
+    const auto* profile = std::get_if<ProfileReader>(&*source);
+    if (profile != nullptr && profile->header().nodes > 1) {
+      if (Status all = check_all_ranks(*profile, name_of_input(file)); !all)
+        return std::move(all).error();
+    } else {
+      const auto part = part_of(*source, name_of_input(file));
+      if (!part) return part.error();
+      is_partial = is_partial || !part->ranks.empty();
+      known.insert(part->ranks.begin(), part->ranks.end());
+    }
+    const auto matrix = source_matrix(*source, {file, options.window});
+    if (!matrix) return matrix.error();
+    entries.insert(entries.end(), matrix->entries.begin(), matrix->entries.end());
+    ranks = std::max(ranks, matrix->ranks);
+  }
+  for (int rank = 0; is_partial && rank < ranks; ++rank)
+    if (!known.contains(rank))
+      return Error(
+          fmt::format("no file has what rank {} sent; give the profiles of all nodes of "
+                      "the step",
+                      rank));
+  return CommMatrix::from_entries(ranks, std::move(entries));
+}
+
+// The hosts of --hosts or of the job; empty: unknown.
+Result<std::vector<std::string>> find_hosts(const PlaceCommand& options) {
+  if (!options.hosts.empty()) return expand_hosts(options.hosts);
+  const char* job = std::getenv("SLURM_JOB_NODELIST");
+  if (job == nullptr || *job == '\0') return std::vector<std::string>();
+  auto names = expand_hosts(job);
+  if (!names) return std::move(names).error().within("SLURM_JOB_NODELIST");
+  // Outside the job that the variable names, somebody plans for another number of nodes.
+  if (options.nodes > 0 && static_cast<std::size_t>(options.nodes) != names->size())
+    return std::vector<std::string>();
+  return names;
+}
+
+Result<Site> find_site(const PlaceCommand& options) {
+  auto hosts = find_hosts(options);
+  if (!hosts) return std::move(hosts).error();
+  Site site{*std::move(hosts), false, {}};
+  site.has_hosts = !site.names.empty();
+  const std::size_t given = options.topologies.size();
+  std::size_t nodes = static_cast<std::size_t>(options.nodes);
+  if (nodes == 0) nodes = site.has_hosts ? site.names.size() : given > 1 ? given : 0;
+  if (nodes == 0)
+    return Error("the number of nodes is not known; give --nodes N or --hosts node[0-3]");
+  if (site.has_hosts && site.names.size() != nodes)
+    return Error(
+        fmt::format("--hosts names {} hosts, but --nodes is {}", site.names.size(), nodes));
+  if (given != 1 && given != nodes)
+    return Error(fmt::format("{} topologies are given for {} nodes; give one for all, or one each",
+                             given, nodes));
+  for (std::size_t k = site.names.size(); k < nodes; ++k)
+    site.names.push_back(fmt::format("node {}", k));
+  for (const std::string& topology : options.topologies) {
+    auto place = load_machine_choice({topology, "", "", {}});
+    if (!place) return std::move(place).error();
+    site.places.push_back(std::make_shared<const MachineChoice>(*std::move(place)));
+  }
+  site.places.resize(nodes, site.places.front());
+  return site;
+}
+
+// Ranks that a node has room for: on its cores, or on all hardware threads.
+int room_of(const MachineChoice& place, int cpus_per_task, bool threads) {
+  const int units =
+      threads ? place.usable.count() : static_cast<int>(core_sets(place.machine).size());
+  return units / cpus_per_task;
+}
+
+Result<std::vector<int>> counts_of(const Site& site, int ranks, int cpus_per_task) {
+  long long all = 0;
+  for (const bool threads : {false, true}) {
+    std::vector<int> room;
+    for (const auto& place : site.places) room.push_back(room_of(*place, cpus_per_task, threads));
+    auto counts = even_counts(room, ranks);
+    if (!counts.empty()) return counts;
+    all = std::accumulate(room.begin(), room.end(), 0LL);
+  }
+  return Error(
+      fmt::format("{} ranks of {} CPU{} do not fit on {} node{} with room for {}; give "
+                  "more --nodes",
+                  ranks, cpus_per_task, cpus_per_task == 1 ? "" : "s", site.places.size(),
+                  site.places.size() == 1 ? "" : "s", all));
+}
+
+struct LayoutRow {
+  std::string name;
+  LayoutCost cost;
+};
+
+std::vector<LayoutRow> rows_of(const Network& network, const Traffic& traffic,
+                               const std::vector<int>& counts, const NodeOfRank& placed) {
+  // Half a node: the usual choice for nodes of two sockets.
+  const int plane = std::max(2, *std::max_element(counts.begin(), counts.end()) / 2);
+  std::vector<LayoutRow> rows;
+  const auto add = [&](const std::string& name, const NodeOfRank& layout) {
+    rows.push_back({name, cost_of_layout(network, traffic, layout)});
+  };
+  add("block", block_layout(counts));
+  add("cyclic", cyclic_layout(counts));
+  add(fmt::format("plane={}", plane), plane_layout(counts, plane));
+  add("placed", placed);
+  return rows;
+}
+
+// One node of the result.
+struct NodeMapping {
+  std::vector<int> ranks;
+  std::string algorithm;
+  Layout layout;
+  TimedMapping mapping;
+};
+
+Result<NodeMapping> map_node(const MachineChoice& place, const std::string& name,
+                             const std::vector<int>& ranks, const CommMatrix& matrix,
+                             int cpus_per_task) {
+  const CommMatrix own = matrix.among(ranks);
+  SlotOptions slots;
+  slots.cpus_per_task = cpus_per_task;
+  auto layout = plan_layout(place, {}, slots, own, "");
+  if (!layout) return std::move(layout).error().within(name);
+  layout->names = {ranks, name};
+  layout->off_node = matrix.sent_beyond(ranks);
+  const std::string algorithm = offline_algorithm("", layout->ranks);
+  auto mapping = run_algorithm(algorithm, *layout, Traffic(own));
+  if (!mapping) return std::move(mapping).error().within(name);
+  return NodeMapping{ranks, algorithm, *std::move(layout), *std::move(mapping)};
+}
+
+RankCpus cpus_of(const NodeMapping& node) {
+  RankCpus cpus;
+  for (const Slot& slot : node.mapping.slots) cpus.push_back(slot.pus);
+  return cpus;
+}
+
+// "0-3,8,10-11"
+std::string rank_list(const std::vector<int>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t j = i;
+    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", ranks[i]);
+    if (j > i) text += fmt::format("-{}", ranks[j]);
+    i = j + 1;
+  }
+  return text;
+}
+
+std::string to_text(const std::vector<LayoutRow>& rows, const std::vector<NodeMapping>& nodes,
+                    const Site& site) {
+  std::string text = fmt::format("{:<10} {:>10} {:>6} {:>10} {:>14} {:>10}\n", "ranks", "off-node",
+                                 "share", "messages", "most by one", "cost");
+  for (const LayoutRow& row : rows)
+    text += fmt::format("{:<10} {:>10} {:>6.4f} {:>10.4g} {:>14} {:>10}\n", row.name,
+                        bytes_text(row.cost.bytes), row.cost.share, row.cost.messages,
+                        bytes_text(row.cost.most), seconds_text(row.cost.seconds));
+  text +=
+      "off-node, share, messages: between nodes; most by one: bytes through the fullest\n"
+      "adapter; cost: predicted time of the messages between nodes\n\n";
+  for (std::size_t k = 0; k < nodes.size(); ++k)
+    text += wrapped(fmt::format("{}: {} ranks: {}", site.names[k], nodes[k].ranks.size(),
+                                rank_list(nodes[k].ranks)),
+                    80, 2) +
+            "\n";
+  return text;
+}
+
+std::string to_json_text(const std::vector<LayoutRow>& rows, const std::vector<NodeMapping>& nodes,
+                         const Site& site) {
+  nlohmann::ordered_json out = {{"layouts", nlohmann::json::array()},
+                                {"nodes", nlohmann::json::array()}};
+  for (const LayoutRow& row : rows)
+    out["layouts"].push_back({{"name", row.name},
+                              {"off_node_bytes", row.cost.bytes},
+                              {"off_node_messages", row.cost.messages},
+                              {"off_node_share", row.cost.share},
+                              {"fullest_adapter_bytes", row.cost.most},
+                              {"fullest_adapter_node", site.names[row.cost.fullest]},
+                              {"cost", row.cost.seconds}});
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    nlohmann::ordered_json node = {{"node", site.names[k]}, {"ranks", nlohmann::json::array()}};
+    const RankCpus cpus = cpus_of(nodes[k]);
+    for (std::size_t i = 0; i < cpus.size(); ++i)
+      node["ranks"].push_back({{"rank", nodes[k].ranks[i]}, {"cpus", cpus[i].to_list()}});
+    out["nodes"].push_back(std::move(node));
+  }
+  return json_text(out);
+}
+
+// PREFIX.hosts: one host for each rank, in the order of ranks, as SLURM_HOSTFILE has them.
+// PREFIX.ranks: the rankfile of all nodes.
+Result<std::string> write_files(const PlaceCommand& options, const Site& site,
+                                const NodeOfRank& layout, const std::vector<NodeMapping>& nodes) {
+  std::string hosts, ranks;
+  for (const int node : layout) hosts += site.names[node] + "\n";
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    const auto text = to_rankfile(site.places[k]->whole, site.places[k]->usable, cpus_of(nodes[k]),
+                                  nodes[k].layout.names);
+    if (!text) return text.error();
+    ranks += *text;
+  }
+  for (const auto& [name, text] :
+       {std::pair(options.prefix + ".hosts", &hosts), {options.prefix + ".ranks", &ranks}})
+    if (Status written = write_new_file(name, *text); !written) return std::move(written).error();
+  const std::string cpus =
+      options.cpus_per_task > 1 ? fmt::format(" -c{}", options.cpus_per_task) : "";
+  // Without -N: Slurm 24.11 refuses it beside this distribution.
+  return fmt::format(
+      "\nstart the step with:\n"
+      "  SLURM_HOSTFILE={0}.hosts srun -n{1}{2} --distribution=arbitrary \\\n"
+      "      --ondeloc=static:{0}.ranks ./app\n",
+      options.prefix, layout.size(), cpus);
+}
+
+Status check_place(const PlaceCommand& options, const Site& site) {
+  if (!options.prefix.empty() && !site.has_hosts)
+    return Error(
+        "--output needs the names of the nodes; give --hosts node[0-3], or run the command in the "
+        "job");
+  for (const std::string& file : options.files)
+    for (const char* suffix : {".hosts", ".ranks"})
+      if (!options.prefix.empty())
+        if (Status good = check_output(file, options.prefix + suffix); !good) return good;
+  return {};
+}
+
+Result<std::string> run_place(const PlaceCommand& options) {
+  const auto site = find_site(options);
+  if (!site) return site.error();
+  if (Status good = check_place(options, *site); !good) return std::move(good).error();
+  const auto matrix = read_traffic(options);
+  if (!matrix) return matrix.error();
+  const auto counts = counts_of(*site, matrix->ranks, std::max(1, options.cpus_per_task));
+  if (!counts) return counts.error();
+  const Traffic traffic(*matrix);
+  const Network network = make_network(*counts, options.adapter);
+  const auto layout = placed_layout(network, traffic);
+  if (!layout) return layout.error();
+  std::vector<NodeMapping> nodes;
+  for (const std::vector<int>& ranks : ranks_by_node(*layout, site->names.size())) {
+    const std::size_t k = nodes.size();
+    auto node = map_node(*site->places[k], site->names[k], ranks, *matrix, options.cpus_per_task);
+    if (!node) return std::move(node).error();
+    nodes.push_back(*std::move(node));
+  }
+  const std::vector<LayoutRow> rows = rows_of(network, traffic, *counts, *layout);
+  if (options.format == "json" && options.prefix.empty()) return to_json_text(rows, nodes, *site);
+  std::string text =
+      options.format == "json" ? to_json_text(rows, nodes, *site) : to_text(rows, nodes, *site);
+  if (options.prefix.empty()) return text;
+  const auto told = write_files(options, *site, *layout, nodes);
+  if (!told) return told.error();
+  return options.format == "json" ? text : text + *told;
+}
+
+}  // namespace
+
+void add_place(CLI::App& app, Job& job) {
+  CLI::App* command = app.add_subcommand("place", "put ranks on nodes, then on their CPUs");
+  auto options = std::make_shared<PlaceCommand>();
+  command
+      ->add_option(
+          "FILE", options->files,
+          "traffic of all ranks: a merged profile, the profiles of all nodes, or a matrix; "
+          "- reads standard input")
+      ->required();
+  command->add_option("-N,--nodes", options->nodes, "number of nodes (default: those of --hosts)")
+      ->check(CLI::Range(1, static_cast<int>(kMostHosts)));
+  command
+      ->add_option("-H,--hosts", options->hosts,
+                   "names of the nodes, such as node[0-3],node7 (default: those of the job)")
+      ->check(not_empty());
+  command
+      ->add_option("-t,--topology", options->topologies,
+                   "topology of the nodes: one for all, or one for each node in order, as for "
+                   "'ondeloc map' (default: host)")
+      ->allow_extra_args(false)
+      ->check(not_empty());
+  add_ranks_option(*command, options->ranks);
+  command
+      ->add_option("-c,--cpus-per-task", options->cpus_per_task,
+                   "CPUs of each rank (default: 1, or a whole core while there are enough)")
+      ->check(CLI::Range(1, CpuSet::kMaxCpu));
+  command
+      ->add_option("-w,--window", options->window,
+                   "of a profile only messages from FROM to TO after the first message, such as "
+                   "500ms:2s or 10s: (default: all)")
+      ->check(not_empty());
+  add_quantity(*command, "--adapter-bandwidth", options->adapter.bandwidth,
+               Quantity::kBytesPerSecond, 1, 1e18,
+               "of a node's network adapter, each way (default: 12.5GB/s)");
+  add_quantity(*command, "--network-latency", options->adapter.latency, Quantity::kSeconds, 0, 1,
+               "of a message between nodes, over one inside (default: 1.5us)");
+  command->add_option("-f,--format", options->format, "table or json (default: table)")
+      ->check(CLI::IsMember({"table", "json"}));
+  command
+      ->add_option("-o,--output", options->prefix,
+                   "write PREFIX.hosts (SLURM_HOSTFILE) and PREFIX.ranks (a rankfile)")
+      ->type_name("PREFIX")
+      ->check(not_empty());
+  command->footer(examples({"ondeloc place app.prof --nodes 4",
+                            "ondeloc place bytes.mat -N 2 -t node.xml -H node[1-2] -o best",
+                            "SLURM_HOSTFILE=best.hosts srun -n8 --distribution=arbitrary "
+                            "--ondeloc=static:best.ranks ./app"}));
+  command->callback([options, &job] { job = [options] { return run_place(*options); }; });
+}
+
+}  // namespace ondeloc::cli

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// ondeloc report: the reports of a run, for people (text) and for other programs (json, prom,
+// influx). The files of all nodes of a step may be given together.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include "mapcore/apps/overview.h"
+#include "mapcore/apps/replayed_report.h"
+#include "mapcore/base/json_text.h"
+#include "mapcore/base/new_file.h"
+#include "mapcore/base/text.h"
+#include "mapcore/input/report_run.h"
+#include "mapcore/page/page.h"
+
+namespace ondeloc::cli {
+namespace {
+
+struct ReportCommand {
+  std::vector<std::string> files;
+  std::string format;  // empty: html if the output is named so, else text
+  std::string output;
+  ReplaySetup setup;
+};
+
+constexpr std::size_t kMostMatrixRanks = 16;  // wider tables do not fit a terminal
+
+double sum_of(const Run& run, double RunStep::*field) {
+  double sum = 0;
+  for (const RunStep& step : run.steps) sum += step.*field;
+  return sum;
+}
+
+std::size_t remaps_of(const Run& run) {
+  return static_cast<std::size_t>(std::count_if(
+      run.steps.begin(), run.steps.end(), [](const RunStep& step) { return !step.moved.empty(); }));
+}
+
+int migrations_of(const ReportRun& report) {
+  int all = 0;
+  for (const ReportedRank& rank : report.ranks) all += rank.migrations;
+  return all;
+}
+
+std::string share_change(const RunStep& step) {
+  if (!step.remote_before) return "-";
+  const std::string before = fmt::format("{:.0f} %", 100 * *step.remote_before);
+  if (!step.remote_after || step.moved.empty()) return before;
+  return fmt::format("{} -> {:.0f} %", before, 100 * *step.remote_after);
+}
+
+std::string intervals_text(const Run& run) {
+  std::string text =
+      fmt::format("\nintervals\n{:>5} {:>9} {:>10} {:>14} {:>9} {:>9} {:>5} {}\n", "", "until",
+                  "sent", "between nodes", "peak load", "gain", "moved", "decision");
+  for (std::size_t i = 0; i < run.steps.size(); ++i) {
+    const RunStep& step = run.steps[i];
+    const double gain = step.decision.gain;
+    text += fmt::format("{:>5} {:>9} {:>10} {:>14} {:>9.2f} {:>9} {:>5} {}\n", i,
+                        seconds_text(step.end), bytes_text(step.bytes), share_change(step),
+                        step.peak_load, gain < 0 ? "-" + seconds_text(-gain) : seconds_text(gain),
+                        step.moved.size(), name_of(step.decision.kind));
+  }
+  return text;
+}
+
+std::string ranks_text(const ReportRun& report) {
+  std::size_t width = 4;
+  for (const ReportedRank& rank : report.ranks) width = std::max(width, rank.first_cpus.size());
+  std::string text = fmt::format("\nranks\n{:>5}  {:<{}}  {:<16} {}\n", "", "CPUs at the start",
+                                 std::max<std::size_t>(width, 17), "CPUs at the end", "migrations");
+  for (const ReportedRank& rank : report.ranks)
+    text += fmt::format("{:>5}  {:<{}}  {:<16} {}\n", rank.rank, rank.first_cpus,
+                        std::max<std::size_t>(width, 17), rank.last_cpus, rank.migrations);
+  return text;
+}
+
+// The heaviest pairs: a whole matrix of many ranks says nothing to a reader.
+std::string pairs_text(const ReportRun& report) {
+  constexpr std::size_t kMost = 8;
+  std::vector<ReportedCell> cells = report.matrix;
+  std::stable_sort(cells.begin(), cells.end(),
+                   [](const ReportedCell& a, const ReportedCell& b) { return a.bytes > b.bytes; });
+  if (cells.empty()) return "";
+  std::string text = fmt::format("\nheaviest pairs of {}\n", cells.size());
+  cells.resize(std::min(cells.size(), kMost));
+  for (const ReportedCell& cell : cells)
+    text += fmt::format("  {:>5} -> {:<5} {:>10} in {:.0f} messages\n", cell.src, cell.dst,
+                        bytes_text(cell.bytes), cell.messages);
+  return text;
+}
+
+std::string matrix_text(const ReportRun& report) {
+  if (report.ranks.size() > kMostMatrixRanks / 2) return pairs_text(report);
+  std::string text = "\nwho sent how much to whom\n      ";
+  for (const ReportedRank& to : report.ranks) text += fmt::format(" {:>8}", to.rank);
+  for (const ReportedRank& from : report.ranks) {
+    text += fmt::format("\n{:>6}", from.rank);
+    for (const ReportedRank& to : report.ranks) {
+      const auto cell = std::find_if(
+          report.matrix.begin(), report.matrix.end(),
+          [&](const ReportedCell& one) { return one.src == from.rank && one.dst == to.rank; });
+      text += fmt::format(" {:>8}", cell == report.matrix.end() ? "." : bytes_text(cell->bytes));
+    }
+  }
+  return text + "\n";
+}
+
+std::string head_text(const ReportRun& report) {
+  std::string text = fmt::format(
+      "{}: {}, mode {}, algorithm {}\n", step_name(report.job, report.step, report.node),
+      counted(report.ranks.size(), "rank"), report.mode, report.algorithm);
+  text += verdict_text(report.run);
+  text += fmt::format("at stake: messages take {}; waiting in MPI is not measured\n",
+                      at_stake(report.run));
+  for (const ReportedNuma& node : report.numa)
+    text += fmt::format("NUMA node {}: CPUs {}\n", node.os, node.cpus);
+  return text;
+}
+
+// "before": if no rank had moved.
+std::string levels_text(const ReportRun& report) {
+  const std::string table = level_table(report.levels);
+  return table.empty() ? "" : "\nbytes and messages between ranks of\n" + table;
+}
+
+std::string to_text(const ReportRun& report) {
+  std::string text = head_text(report) + ranks_text(report) + matrix_text(report) +
+                     levels_text(report) + intervals_text(report.run);
+  text +=
+      fmt::format("\nthe mapper used {} of CPU time in {}\n",
+                  seconds_text(report.mapper_cpu_ms * 1e-3), seconds_text(report.wall_ms * 1e-3));
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
+  return text;
+}
+
+// One measured value of a run, with the name that monitoring systems see.
+struct Metric {
+  const char* name;
+  const char* help;
+  const char* type;  // of Prometheus
+  double (*get)(const ReportRun& report);
+};
+
+constexpr Metric kMetrics[] = {
+    {"ranks", "ranks on the node", "gauge",
+     [](const ReportRun& r) { return static_cast<double>(r.ranks.size()); }},
+    {"run_seconds", "life of the mapper", "gauge",
+     [](const ReportRun& r) { return r.wall_ms * 1e-3; }},
+    {"bytes_total", "bytes between ranks of the node", "counter",
+     [](const ReportRun& r) { return sum_of(r.run, &RunStep::bytes); }},
+    {"off_node_bytes_total", "bytes to other nodes", "counter",
+     [](const ReportRun& r) { return sum_of(r.run, &RunStep::off_node_bytes); }},
+    {"predicted_cost_seconds", "predicted cost of the messages", "gauge",
+     [](const ReportRun& r) { return sum_of(r.run, &RunStep::cost); }},
+    {"predicted_saved_seconds", "predicted saving of all moves, migrations paid", "gauge",
+     [](const ReportRun& r) { return r.run.saved; }},
+    {"remaps_total", "intervals in which ranks were moved", "counter",
+     [](const ReportRun& r) { return static_cast<double>(remaps_of(r.run)); }},
+    {"migrations_total", "ranks that changed their NUMA node", "counter",
+     [](const ReportRun& r) { return static_cast<double>(migrations_of(r)); }},
+    {"mapper_cpu_seconds", "CPU time of the mapper", "gauge",
+     [](const ReportRun& r) { return r.mapper_cpu_ms * 1e-3; }},
+    {"dropped_events_total", "events known to be lost", "counter",
+     [](const ReportRun& r) { return static_cast<double>(r.dropped); }},
+};
+
+std::string escaped(std::string_view text, std::string_view special) {
+  std::string out;
+  for (const char c : text) {
+    if (special.find(c) != special.npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// The text format of Prometheus, version 0.0.4.
+std::string to_prometheus(const std::vector<ReportRun>& reports) {
+  std::string text;
+  for (const Metric& metric : kMetrics) {
+    text += fmt::format("# HELP ondeloc_{0} {1}\n# TYPE ondeloc_{0} {2}\n", metric.name,
+                        metric.help, metric.type);
+    for (const ReportRun& report : reports)
+      text +=
+          fmt::format("ondeloc_{}{{job=\"{}\",step=\"{}\",node=\"{}\"}} {}\n", metric.name,
+                      report.job, report.step, escaped(report.node, "\"\\"), metric.get(report));
+  }
+  return text;
+}
+
+// The line protocol of InfluxDB; without a time: the server takes that of the arrival.
+std::string to_influx(const std::vector<ReportRun>& reports) {
+  std::string text;
+  for (const ReportRun& report : reports) {
+    const std::string node = report.node.empty() ? "unknown" : escaped(report.node, ",= \\");
+    text += fmt::format("ondeloc,job={},step={},node={} ", report.job, report.step, node);
+    std::string fields;
+    for (const Metric& metric : kMetrics)
+      fields += fmt::format("{}{}={}", fields.empty() ? "" : ",", metric.name, metric.get(report));
+    text += fields + "\n";
+  }
+  return text;
+}
+
+std::string to_json_text(const std::vector<ReportRun>& reports) {
+  nlohmann::ordered_json nodes = nlohmann::json::array();
+  for (const ReportRun& report : reports) {
+    nlohmann::ordered_json one = {{"job", report.job},
+                                  {"step", report.step},
+                                  {"node", report.node},
+                                  {"verdict", verdict(report.run)}};
+    for (const Metric& metric : kMetrics) one[metric.name] = metric.get(report);
+    one["domains"] = nlohmann::json::array();
+    for (const Domain domain : used_domains(report.levels)) {
+      const auto d = static_cast<std::size_t>(domain);
+      const DomainTraffic &before = report.levels.before, &after = report.levels.after;
+      one["domains"].push_back({{"domain", domain_key(domain)},
+                                {"bytes_before", before.bytes[d]},
+                                {"bytes_after", after.bytes[d]},
+                                {"messages_before", before.messages[d]},
+                                {"messages_after", after.messages[d]}});
+    }
+    one["notes"] = report.notes;
+    nodes.push_back(std::move(one));
+  }
+  return json_text(nodes);
+}
+
+// A profile, or a series, is told as the online loop would have gone.
+Result<ReportRun> read_run(const std::string& path, const ReplaySetup& setup) {
+  auto file = load_input(path, Need::kSeries);
+  if (!file) return std::move(file).error();
+  if (file->kind == InputKind::kReport) return parse_report_run(file->text, file->name);
+  return replayed_report(setup, *std::move(file), path);
+}
+
+Result<std::vector<ReportRun>> read_reports(const ReportCommand& options) {
+  std::vector<ReportRun> reports;
+  for (const std::string& path : options.files) {
+    auto report = read_run(path, options.setup);
+    if (!report) return std::move(report).error();
+    reports.push_back(*std::move(report));
+  }
+  return reports;
+}
+
+Result<std::string> text_of(const std::vector<ReportRun>& reports, const std::string& format) {
+  if (format == "html") return to_page(reports);
+  if (format == "json") return to_json_text(reports);
+  if (format == "prom") return to_prometheus(reports);
+  if (format == "influx") return to_influx(reports);
+  std::string text;
+  for (const ReportRun& report : reports) text += (text.empty() ? "" : "\n") + to_text(report);
+  return text;
+}
+
+Result<std::string> run_report(const ReportCommand& options) {
+  for (const std::string& file : options.files) {
+    if (Status good = check_output(file, options.output); !good) return std::move(good).error();
+  }
+  const auto reports = read_reports(options);
+  if (!reports) return reports.error();
+  const bool named_html = options.output.ends_with(".html") || options.output.ends_with(".htm");
+  const std::string format = !options.format.empty() ? options.format
+                             : named_html            ? "html"
+                                                     : "text";
+  auto text = text_of(*reports, format);
+  if (!text || options.output.empty()) return text;
+  if (Status written = write_new_file(options.output, *text); !written)
+    return std::move(written).error();
+  return std::string();
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Job& job) {
+  CLI::App* command =
+      app.add_subcommand("report", "tell what online did: verdict, ranks, decisions");
+  auto options = std::make_shared<ReportCommand>();
+  command
+      ->add_option(
+          "FILE", options->files,
+          "reports of an online run, such as those of all nodes of a step, or a profile; - reads "
+          "standard input")
+      ->required();
+  command
+      ->add_option("-f,--format", options->format,
+                   "text, html, json, prom (Prometheus) or influx (InfluxDB) (default: html if the "
+                   "output ends in .html, else text)")
+      ->check(CLI::IsMember({"text", "html", "json", "prom", "influx"}));
+  command
+      ->add_option("-o,--output", options->output,
+                   "write to this file (default: -, standard output)")
+      ->check(not_empty());
+  add_replay_options(*command, options->setup, "--seconds");
+  command->footer(
+      examples({"srun --ondeloc=online,report=report.json ./app", "ondeloc report report.json",
+                "ondeloc report report.json -o run.html", "ondeloc report app.prof -o run.html",
+                "ondeloc report report.json -f prom"}));
+  command->callback([options, &job] { job = [options] { return run_report(*options); }; });
+}
+
+}  // namespace ondeloc::cli

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/apps/replayed_run.h"
+
+#include <fmt/format.h>
+
+#include "mapcore/apps/say.h"
+#include "mapcore/options/option_table.h"
+
+namespace ondeloc::cli {
+
+void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string& length) {
+  ReplayOptions& replay = setup.loop;
+  const auto text = [](std::string_view key) { return default_of(key_row(key)); };
+  add_machine_options(command, setup.machine);
+  add_slot_options(command, setup.slots);
+  command.add_option("-a,--algorithm", replay.algorithm,
+                     fmt::format("see 'ondeloc algorithms' (default: {})", text("algorithm")));
+  command
+      .add_option("-p,--previous,--start", setup.start,
+                  "the mapping at the start: JSON of 'ondeloc map', a rankfile or a report "
+                  "(default: rank i on the i-th slot)")
+      ->check(not_empty());
+  add_quantity(command, length, replay.seconds, Quantity::kSeconds, 0.001, 4e6,
+               fmt::format("length of one interval (default: {})", text("interval")));
+  command
+      .add_option("--threshold", replay.threshold,
+                  fmt::format("a gain below this share of the present cost moves no rank "
+                              "(default: {})",
+                              text("threshold")))
+      ->check(finite(0, 1));
+  command
+      .add_option("--slope", replay.slope,
+                  fmt::format("factor by which the time between two decisions changes (default: "
+                              "{})",
+                              text("slope")))
+      ->check(finite(1.01, 100));
+  add_quantity(
+      command, "--max-interval", replay.max_seconds, Quantity::kSeconds, 0.001, 4e6,
+      fmt::format("longest time between two decisions (default: {})", text("max-interval")));
+  add_quantity(command, "--resident", replay.resident, Quantity::kBytes, 0, 1e18,
+               "memory of each rank that moves with it, such as 4GB for memory=follow (default: "
+               "0B, it stays)");
+  CLI::Option* always = command.add_flag_callback(
+      "--always", [&replay] { replay.rule = Decide::kAlways; },
+      "apply every mapping that differs (decide=always)");
+  command
+      .add_flag_callback(
+          "--many", [&replay] { replay.rule = Decide::kMany; },
+          "apply a mapping if more than ranks / nodes ranks change their NUMA node (decide=many)")
+      ->excludes(always);
+}
+
+Result<ReplayedSource> replay_with_layout(const ReplaySetup& setup, TrafficSource& source,
+                                          const std::string& file) {
+  if (auto known = find_algorithm(setup.loop.algorithm); !known) return std::move(known).error();
+  const auto choice = load_machine_choice(setup.machine);
+  if (!choice) return choice.error();
+  auto series = read_series(source, file, setup.loop.seconds);
+  if (!series) return std::move(series).error();
+  auto layout = plan_layout(*choice, setup.machine, setup.slots, series->front(), setup.start);
+  if (!layout) return std::move(layout).error();
+  if (layout->previous.empty()) {
+    for (int rank = 0; rank < layout->ranks; ++rank) layout->previous.emplace_back(rank);
+  }
+  for (CommMatrix& matrix : *series) matrix = matrix.with_ranks(layout->ranks);
+  auto replay = replay_series(
+      {layout->machine, layout->slots, layout->model, layout->previous, layout->whole}, *series,
+      setup.loop);
+  if (!replay) return std::move(replay).error();
+  layout->whole = nullptr;  // it ends with `choice`
+  return ReplayedSource{*std::move(replay), *std::move(layout), *std::move(series)};
+}
+
+Result<Replay> replay_source(const ReplaySetup& setup, TrafficSource& source,
+                             const std::string& file) {
+  auto replayed = replay_with_layout(setup, source, file);
+  if (!replayed) return std::move(replayed).error();
+  return std::move(replayed->replay);
+}
+
+namespace {
+
+std::string verdict_line(const std::string& sentence) {
+  constexpr std::size_t kVerdictWidth = 80;
+  return wrapped("verdict: " + sentence, kVerdictWidth, 2) + "\n";
+}
+
+}  // namespace
+
+std::string verdict_text(const Run& run) { return verdict_line(verdict(run)); }
+std::string verdict_text(const Prospect& prospect) { return verdict_line(verdict(prospect)); }
+
+Run run_of(const Replay& replay, double seconds) {
+  Run run;
+  run.replayed = true;
+  run.saved = replay.start_cost - replay.cost - replay.migration;
+  for (const ReplayStep& step : replay.steps) {
+    RunStep one;
+    one.begin = run.seconds();
+    one.end = one.begin + seconds;
+    one.bytes = step.bytes;
+    one.cost = step.now.total;
+    one.remote_before = one.remote_after = step.now.remote_share;
+    one.peak_load = step.now.peak_load;
+    one.decision = step.decision;
+    one.looked_seconds = step.seen * seconds;
+    one.moved = step.ranks;
+    run.steps.push_back(std::move(one));
+  }
+  return run;
+}
+
+}  // namespace ondeloc::cli

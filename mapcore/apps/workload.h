@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The traffic that a command works on, from any file that holds traffic. Thread safety: for one
+// thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mapcore/apps/cli.h"
+#include "mapcore/input/traffic_source.h"
+
+namespace ondeloc::cli {
+
+// The file of traffic, and the part of the run that counts.
+struct TrafficOptions {
+  std::string file;
+  std::string window;  // "FROM:TO" after the first message; empty: the whole run
+};
+
+// FILE, also behind `names` ("-m,--matrix").
+CLI::Option* add_traffic(CLI::App& command, TrafficOptions& options, const std::string& names);
+void add_window(CLI::App& command, TrafficOptions& options);
+
+// The sum matrix of all ranks. Losses of the recording are told on standard error.
+Result<CommMatrix> source_matrix(TrafficSource& source, const TrafficOptions& options);
+
+// The traffic of the ranks to map. If the file is of one node of several, these are the ranks of
+// the node, numbered from 0.
+struct Workload {
+  NodePart part;
+  CommMatrix matrix;
+  std::vector<double> off_node;  // bytes of each rank to other nodes; empty: none known
+  RankNames names;
+  double seconds = 0;  // between the first and the last of the messages; 0: unknown
+};
+Result<Workload> read_workload(TrafficSource& source, const TrafficOptions& options);
+// CPUs per rank of the recorded run, or fewer if not so many fit here, which is told on standard
+// error. 0: no CPUs are recorded, or one for each rank.
+int recorded_cpus_per_task(const TrafficSource& source, const std::string& file,
+                           const MachineChoice& choice, int ranks);
+// The same traffic for each interval of `seconds`.
+Result<std::vector<CommMatrix>> read_series(TrafficSource& source, const std::string& file,
+                                            double seconds);
+
+// The placement of the ranks of a workload alone.
+RankCpus placement_of_part(const RankCpus& placement, const NodePart& part);
+
+}  // namespace ondeloc::cli

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/decide/decider.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ondeloc {
+namespace {
+
+constexpr double kLeastGain = 0.001;  // of wall time
+
+constexpr auto kDecisions = std::to_array<DecisionInfo>({
+    {DecisionKind::kWaits, "waits", "no decision was due"},
+    {DecisionKind::kSilent, "silent", "no traffic to map"},
+    {DecisionKind::kFixed, "fixed", "ranks may not be moved; the notes say why"},
+    {DecisionKind::kFailed, "failed", "the algorithm found no mapping; the notes say why"},
+    {DecisionKind::kKeeps, "keeps", "no better mapping was found"},
+    {DecisionKind::kSmall, "small", "better, but the gain is below the threshold"},
+    {DecisionKind::kFleeting, "fleeting",
+     "better, but the phase before lasted for one interval only"},
+    {DecisionKind::kUnpaid, "unpaid", "better, but earlier migrations have not paid off yet"},
+    {DecisionKind::kNoRoom, "no-room", "better, but a NUMA node has no room for the memory"},
+    {DecisionKind::kFew, "few",
+     "too few ranks would change their NUMA node or cache (decide=many)"},
+    {DecisionKind::kRemaps, "remaps", "ranks move"},
+    {DecisionKind::kReturns, "returns",
+     "ranks move back to the start: more was lost than that costs"},
+    {DecisionKind::kRepeats, "repeats", "ranks move as the report of repeat= says"},
+    {DecisionKind::kFollows, "follows",
+     "the step's CPUs or a rank's GPUs changed; ranks were placed again"},
+});
+
+bool has_room(const Candidate& candidate) { return !candidate.has_room || candidate.has_room(); }
+
+}  // namespace
+
+std::span<const DecisionInfo> decisions() { return kDecisions; }
+
+const char* name_of(DecisionKind kind) { return kDecisions[static_cast<std::size_t>(kind)].name; }
+
+std::optional<Decision> Decider::observe(const Observation& seen) {
+  seconds_ = seen.seconds;
+  cost_now_ = seen.cost_now;
+  cost_start_ = seen.cost_start;
+  horizon_ = phase_.advance(seen.traffic, seconds_) +
+             std::min(options_.slope * seconds_, options_.longest);
+  ledger_.add(cost_now_, cost_start_);
+  if (cost_now_ == 0 || seen.traffic.ranks() < 2) return undecided(DecisionKind::kSilent);
+  if (seen.is_fixed) return undecided(DecisionKind::kFixed);
+  return std::nullopt;
+}
+
+Decision Decider::undecided(DecisionKind kind) const {
+  Decision decision;
+  decision.kind = kind;
+  decision.horizon = horizon_;
+  decision.ledger = ledger_.balance();
+  return decision;
+}
+
+Decision Decider::decide(const Candidate& wanted, const Candidate& start) {
+  // The return comes first: the loss so far is certain, a gain is only predicted.
+  std::optional<Decision> back;
+  if (options_.rule == Decide::kAuto) back = way_back(start);
+  const Decision decision = back ? *back : judge(wanted);
+  if (decision.moves()) ledger_.add_migration(decision.migration);
+  return decision;
+}
+
+std::optional<Decision> Decider::way_back(const Candidate& start) const {
+  if (!start.changes_cpus || !ledger_.should_go_back(0)) return std::nullopt;
+  Decision decision = undecided(DecisionKind::kReturns);
+  decision.gain = cost_now_ - start.cost;
+  decision.migration = start.migration();
+  if (!ledger_.should_go_back(decision.migration) || !has_room(start)) return std::nullopt;
+  return decision;
+}
+
+double Decider::least_gain(double migration) const {
+  if (options_.rule != Decide::kAuto) return 0;
+  return std::max(options_.threshold * cost_now_ + migration * seconds_ / horizon_,
+                  kLeastGain * seconds_);
+}
+
+Decision Decider::judge(const Candidate& wanted) const {
+  Decision decision = undecided(DecisionKind::kKeeps);
+  decision.threshold = least_gain(0);
+  if (!wanted.changes_cpus) return decision;
+  decision.gain = cost_now_ - wanted.cost;
+  const bool by_gain = options_.rule == Decide::kAuto;
+  if (by_gain && decision.gain <= decision.threshold) {
+    if (decision.gain > 0) decision.kind = DecisionKind::kSmall;
+    return decision;
+  }
+  decision.migration = wanted.migration();
+  decision.threshold = least_gain(decision.migration);
+  const bool many = options_.rule == Decide::kAlways || wanted.moves_many;
+  decision.kind =
+      by_gain ? weigh(wanted, decision) : (many ? DecisionKind::kRemaps : DecisionKind::kFew);
+  return decision;
+}
+
+DecisionKind Decider::weigh(const Candidate& wanted, const Decision& numbers) const {
+  if (numbers.gain <= numbers.threshold) return DecisionKind::kSmall;
+  if (phase_.is_fleeting()) return DecisionKind::kFleeting;
+  const double counted =
+      cost_now_ - ledger_.cost_to_count(wanted.cost, cost_start_, numbers.migration);
+  if (counted <= numbers.threshold) return DecisionKind::kUnpaid;
+  return has_room(wanted) ? DecisionKind::kRemaps : DecisionKind::kNoRoom;
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides if a new mapping is worth its migrations. The online mapper and `ondeloc replay` both ask
+// this class, and nothing else decides.
+//
+// With L = length of the interval, c = predicted cost of its traffic, and H = age of the phase plus
+// the time until the next decision if no rank moves, a new mapping is applied if and only if
+//
+//   c_now - c_new > max(threshold * c_now + migration * L / H, 0.001 * L)
+//
+// and the phase is not fleeting and the ledger does not object. The published method (Agung et al.
+// 2020) remaps whenever the mapping differs (decide=always). That rule pays for a migration at
+// every look of a program whose pattern changes at every look, and so does the inequality alone,
+// which knows the present interval only. Three additions prevent this; none of them is published. A
+// phase that follows a phase of a single look is waited for (PhaseClock). Once the savings do not
+// cover further migrations, these have to pay off against the mapping at the start (Ledger). The
+// loop returns to the start as soon as it has lost more than the return costs.
+//
+// Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
+// ranks + the loss between two looks. A better bound would contradict being near the best static
+// mapping from the second interval on: of two series that begin alike, the second interval of one
+// punishes staying and that of the other punishes moving (a test shows such a pair).
+// Thread safety: for one thread. The result depends on the history of calls only.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "mapcore/decide/ledger.h"
+#include "mapcore/decide/phase_clock.h"
+#include "mapcore/options/options.h"
+
+namespace ondeloc {
+
+enum class DecisionKind {
+  kWaits,
+  kSilent,
+  kFixed,
+  kFailed,
+  kKeeps,
+  kSmall,
+  kFleeting,
+  kUnpaid,
+  kNoRoom,
+  kFew,
+  kRemaps,
+  kReturns,
+  kRepeats,
+  kFollows
+};
+
+struct DecisionInfo {
+  DecisionKind kind;
+  const char* name;
+  const char* meaning;  // for a person, at most 70 characters
+};
+// In the order of the enum.
+std::span<const DecisionInfo> decisions();
+const char* name_of(DecisionKind kind);
+
+// All numbers are predicted seconds, for the traffic of the interval.
+struct Decision {
+  DecisionKind kind = DecisionKind::kWaits;
+  double gain = 0;       // of the candidate against the present mapping; < 0: it is worse
+  double threshold = 0;  // the gain has to exceed it; without migration while that is not needed
+  double migration = 0;  // price of moving to the candidate; 0 while it is not needed
+  double horizon = 0;    // H, seconds of wall time
+  double ledger = 0;     // lost (> 0) or saved (< 0) so far against the start, before this decision
+  bool moves() const { return kind == DecisionKind::kRemaps || kind == DecisionKind::kReturns; }
+};
+
+// rule: kAuto is the inequality above; kAlways applies every mapping that changes CPUs, as
+// published; kMany every mapping that changes the NUMA node of more than ranks / nodes ranks, as
+// the published program does (github.com/Tohoku-University-Takizawa-Lab/openmpi-3.1.4-deloc).
+struct DeciderOptions {
+  double threshold = Options().threshold;            // share of the present cost
+  double slope = Options().slope;                    // of the interval
+  double longest = Options().max_interval_ms / 1e3;  // seconds between two looks
+  Decide rule = Decide::kAuto;                       // not kNever: see Observation::is_fixed
+};
+
+// One interval as it was counted.
+struct Observation {
+  const Traffic& traffic;
+  double seconds;         // L, > 0
+  double cost_now;        // predicted seconds under the mapping in force
+  double cost_start;      // under the mapping at the start
+  bool is_fixed = false;  // no rank may be moved
+};
+
+// A mapping that could be applied. The functions are called only if the decision depends on them:
+// to ask for the memory of all ranks takes longer than the rest of an interval.
+struct Candidate {
+  double cost = 0;                    // predicted seconds of the interval's traffic
+  bool changes_cpus = false;          // of some rank
+  bool moves_many = false;            // to another NUMA node: more than ranks / nodes ranks
+  std::function<double()> migration;  // predicted seconds
+  std::function<bool()> has_room;     // memory can follow; empty: it can
+};
+
+class Decider {
+ public:
+  explicit Decider(const DeciderOptions& options) : options_(options) {}
+
+  // Takes in an interval; to be called once for each, before decide(). Returns the decision if it
+  // is clear without a candidate: silent or fixed.
+  std::optional<Decision> observe(const Observation& seen);
+  // `wanted`: the algorithm's mapping; `start`: the way back to the mapping at the start. If the
+  // decision moves ranks, the caller applies that mapping: the ledger counts its migration.
+  Decision decide(const Candidate& wanted, const Candidate& start);
+  // The numbers of the present interval with another kind: the algorithm failed.
+  Decision undecided(DecisionKind kind) const;
+  // To be called if the slots are new: losses and savings with the old slots do not count any more.
+  void forget_costs() { ledger_ = {}; }
+
+ private:
+  Decision judge(const Candidate& wanted) const;
+  DecisionKind weigh(const Candidate& wanted, const Decision& numbers) const;
+  std::optional<Decision> way_back(const Candidate& start) const;
+  double least_gain(double migration) const;
+
+  DeciderOptions options_;
+  PhaseClock phase_;
+  Ledger ledger_;
+  double seconds_ = 0, cost_now_ = 0, cost_start_ = 0, horizon_ = 0;  // of the present interval
+};
+
+}  // namespace ondeloc

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/decide/phase_clock.h"
+
+#include <algorithm>
+
+namespace ondeloc {
+namespace {
+
+constexpr double kSamePhase = 0.9;  // cosine
+
+}  // namespace
+
+double PhaseClock::advance(const Traffic& traffic, double seconds) {
+  // If no rank ever sent to another rank of the node, all traffic may leave the node: time counts.
+  const bool talked = last_.total() > 0;
+  if (traffic.total() == 0 && talked) return std::max(age_, seconds);
+  if (cosine(traffic, last_) < kSamePhase) {
+    ended_looks_ = talked ? looks_ : 0;
+    age_ = 0;
+    looks_ = 0;
+  }
+  age_ += seconds;
+  ++looks_;
+  last_ = traffic;
+  return std::max(age_, seconds);
+}
+
+}  // namespace ondeloc

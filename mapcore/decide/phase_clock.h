@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// For how long the communication pattern has stayed the same. Thread safety: a value, one thread.
+#pragma once
+
+#include "mapcore/comm/comm_matrix.h"
+
+namespace ondeloc {
+
+// A new phase begins when the cosine between the traffic of two successive intervals falls below
+// 0.9. Silent intervals are skipped: a pause does not end a phase.
+class PhaseClock {
+ public:
+  // Takes in the traffic of an interval of `seconds`. Returns the age of the phase, seconds, at
+  // least `seconds`.
+  double advance(const Traffic& traffic, double seconds);
+  // True if the previous phase lasted for one interval only and the present phase was seen in one
+  // interval so far: a mapping for the present phase would probably come too late.
+  bool is_fleeting() const { return looks_ == 1 && ended_looks_ == 1; }
+
+ private:
+  Traffic last_;
+  double age_ = 0;
+  int looks_ = 0, ended_looks_ = 0;
+};
+
+}  // namespace ondeloc

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The online loop over a recorded series, without a clock, processes or files: what `ondeloc
+// replay` prints. The mapping decided on after an interval is in force from the next one; the
+// predicted time of a migration is added where it happens. Thread safety: pure function.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/comm/comm_matrix.h"
+#include "mapcore/decide/decider.h"
+#include "mapcore/map/cost.h"
+#include "mapcore/options/options.h"
+
+namespace ondeloc {
+
+struct ReplayOptions {
+  std::string algorithm = Options().algorithm;
+  // The defaults are those of --ondeloc (options.h).
+  double seconds = Options().interval_ms / 1e3;  // of an interval; the shortest time between looks
+  double max_seconds = Options().max_interval_ms / 1e3;
+  double slope = Options().slope;  // interval x slope after a look that moved no rank, else / slope
+  double threshold = Options().threshold;  // as in decider.h
+  Decide rule = Decide::kAuto;             // not kNever
+  double resident = 0;                     // bytes of each rank that move with it; 0: they stay
+};
+
+struct ReplayStep {
+  int interval = 0;
+  double bytes = 0;
+  Cost now;  // of this interval under the mapping in force
+  Decision decision;
+  // If the loop looked: of all `seen` intervals since the last look together, under the mapping in
+  // force and under the algorithm's. Both 0 without traffic.
+  int seen = 0;
+  Cost present, candidate;
+  int moved = 0;           // ranks that change their NUMA node after this interval
+  std::vector<int> ranks;  // that change their slot after this interval
+  double migration = 0;    // predicted seconds of the moves after this interval
+  bool looked() const { return decision.kind != DecisionKind::kWaits; }
+  bool remapped() const { return decision.moves(); }
+};
+
+struct Replay {
+  std::vector<ReplayStep> steps;
+  double cost = 0;        // predicted seconds, sum over the intervals
+  double migration = 0;   // predicted seconds, sum
+  double start_cost = 0;  // predicted seconds if nothing ever moved
+  Mapping last;
+};
+
+// All references outlive the call.
+struct ReplayPlace {
+  const Machine& machine;
+  const SlotSet& slots;
+  const CostModel& model;
+  const Mapping& start;            // every rank has a slot
+  const Machine* whole = nullptr;  // as in MapRequest
+};
+
+// REQUIRES: all matrices over the same ranks. Errors: those of the algorithm.
+Result<Replay> replay_series(const ReplayPlace& place, const std::vector<CommMatrix>& series,
+                             const ReplayOptions& options);
+
+}  // namespace ondeloc

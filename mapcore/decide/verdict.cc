@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/decide/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "mapcore/base/quantity.h"
+#include "mapcore/base/text.h"
+
+namespace ondeloc {
+namespace {
+
+constexpr double kNothingAtStake = 0.01;  // of the run
+constexpr double kNegligible = 0.001;     // of the run: a gain that is not worth a word
+
+// The reason for a person, behind "not moved because ".
+const char* reason_of(DecisionKind kind) {
+  switch (kind) {
+    case DecisionKind::kFixed:
+      return "no rank may be moved (the notes say why)";
+    case DecisionKind::kFailed:
+      return "the algorithm found no mapping (the notes say why)";
+    case DecisionKind::kSmall:
+      return "the gain is below the threshold";
+    case DecisionKind::kFleeting:
+      return "the pattern of the messages changed too fast";
+    case DecisionKind::kUnpaid:
+      return "earlier moves have not paid off yet";
+    case DecisionKind::kNoRoom:
+      return "a NUMA node has no room for the memory that would follow";
+    case DecisionKind::kFew:
+      return "too few ranks would have changed their NUMA node or cache (decide=many)";
+    default:
+      return "no better mapping was found";
+  }
+}
+
+struct Sums {
+  double bytes = 0, off_node = 0, cost = 0, missed = 0;
+  std::size_t looks = 0, remaps = 0;
+  std::optional<double> remote_first, remote_last;
+  std::map<DecisionKind, std::size_t> kinds;  // of looks that moved no rank
+};
+
+void add_step(const RunStep& step, Sums& sums) {
+  sums.bytes += step.bytes;
+  sums.off_node += step.off_node_bytes;
+  sums.cost += step.cost;
+  if (!sums.remote_first) sums.remote_first = step.remote_before;
+  if (step.remote_after) sums.remote_last = step.remote_after;
+  const DecisionKind kind = step.decision.kind;
+  if (kind == DecisionKind::kWaits) return;
+  ++sums.looks;
+  if (!step.moved.empty()) {
+    ++sums.remaps;
+  } else if (kind != DecisionKind::kSilent) {
+    ++sums.kinds[kind];
+    sums.missed += std::max(step.decision.gain, 0.0);
+  }
+}
+
+Sums add_up(const Run& run) {
+  Sums sums;
+  for (const RunStep& step : run.steps) add_step(step, sums);
+  if (run.crossing_at_start && run.crossing_as_moved) {
+    sums.remote_first = run.crossing_at_start;
+    sums.remote_last = run.crossing_as_moved;
+  }
+  return sums;
+}
+
+std::string percent(double share) { return fmt::format("{:.2g} %", 100 * share); }
+
+// "3.1 % of the run (12 ms)", or "12 ms" if nobody knows how long the run took.
+std::string of_the_run(double seconds, double run_seconds) {
+  if (run_seconds <= 0) return seconds_text(seconds);
+  return fmt::format("{} of the run ({})", percent(seconds / run_seconds), seconds_text(seconds));
+}
+
+std::string off_node_text(double bytes) {
+  return bytes > 0 ? fmt::format("; {} went to other nodes", bytes_text(bytes)) : "";
+}
+
+std::string crossing_text(std::optional<double> before, std::optional<double> after) {
+  if (!before || !after) return "";
+  return fmt::format("; bytes between NUMA nodes {:.0f} -> {:.0f} %", 100 * *before, 100 * *after);
+}
+
+std::string nothing_sent_text(double off_node) {
+  return "nothing to map: the ranks of this node sent each other nothing" + off_node_text(off_node);
+}
+
+// "nothing to gain: messages take ...", or nothing if there is something to gain.
+std::string no_stake_text(double cost, double run_seconds) {
+  if (run_seconds <= 0 || cost >= kNothingAtStake * run_seconds) return "";
+  return "nothing to gain: messages take " + of_the_run(cost, run_seconds) + ", predicted";
+}
+
+std::string moved_text(const Run& run, const Sums& sums) {
+  return fmt::format("{} ranks in {} of {}{}; predicted to {} {}; messages take {}",
+                     run.replayed ? "would have moved" : "moved", sums.remaps,
+                     counted(run.steps.size(), "interval"),
+                     crossing_text(sums.remote_first, sums.remote_last),
+                     run.saved >= 0 ? "save" : "cost",
+                     of_the_run(std::abs(run.saved), run.seconds()), at_stake(run));
+}
+
+std::string stayed_text(const Run& run, const Sums& sums) {
+  const auto most =
+      std::max_element(sums.kinds.begin(), sums.kinds.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == sums.kinds.end())
+    return "nothing moved, because no decision was due before the run ended";
+  if (const std::string text = no_stake_text(sums.cost, run.seconds()); !text.empty()) return text;
+  if (sums.missed > kNegligible * run.seconds())
+    return fmt::format("could have gained {}, predicted, but was not moved because {}",
+                       of_the_run(sums.missed, run.seconds()), reason_of(most->first));
+  const bool is_good = most->first == DecisionKind::kKeeps || most->first == DecisionKind::kSmall;
+  return fmt::format("{}; messages take {}",
+                     is_good ? "already as good as it gets: no mapping that is clearly better was "
+                               "found"
+                             : fmt::format("not moved because {}", reason_of(most->first)),
+                     at_stake(run));
+}
+
+std::string prospect_text(const Prospect& of) {
+  if (const std::string text = no_stake_text(of.cost, of.run_seconds); !text.empty()) return text;
+  const double gain = of.cost - of.least;
+  const double negligible =
+      of.run_seconds > 0 ? kNegligible * of.run_seconds : kNothingAtStake * of.cost;
+  if (gain <= negligible)
+    return fmt::format(
+        "already as good as it gets: no mapping that is clearly better than {} was found; messages "
+        "take {}, predicted",
+        of.base, of_the_run(of.cost, of.run_seconds));
+  const std::string amount = of.run_seconds > 0
+                                 ? of_the_run(gain, of.run_seconds)
+                                 : fmt::format("{} of the {} that messages take",
+                                               seconds_text(gain), seconds_text(of.cost));
+  return fmt::format("a run with {} could gain {} against {}{}; predicted", of.best, amount,
+                     of.base, crossing_text(of.remote, of.least_remote));
+}
+
+}  // namespace
+
+std::string verdict(const Run& run) {
+  const Sums sums = add_up(run);
+  if (sums.bytes <= 0) return nothing_sent_text(sums.off_node);
+  return (sums.remaps > 0 ? moved_text(run, sums) : stayed_text(run, sums)) +
+         off_node_text(sums.off_node);
+}
+
+std::string verdict(const Prospect& prospect) {
+  if (prospect.bytes <= 0) return nothing_sent_text(prospect.off_node_bytes);
+  return prospect_text(prospect) + " from its messages and " + prospect.numbers +
+         off_node_text(prospect.off_node_bytes);
+}
+
+std::string at_stake(const Run& run) {
+  return of_the_run(add_up(run).cost, run.seconds()) + ", predicted";
+}
+
+double saved_by(const Run& run) {
+  if (run.steps.empty()) return 0;
+  double saved = 0;
+  for (const RunStep& step : run.steps) {
+    const Decision& decision = step.decision;
+    if (decision.kind == DecisionKind::kWaits) continue;
+    saved = -decision.ledger - (decision.moves() ? decision.migration : 0);
+  }
+  return saved;
+}
+
+std::span<const Rule> rules() {
+  static const std::vector<Rule> kRules = {
+      {"is a decision due?", {DecisionKind::kWaits}},
+      {"did ranks of the node send each other anything?", {DecisionKind::kSilent}},
+      {"may ranks be moved?", {DecisionKind::kFixed}},
+      {"did the algorithm find a mapping?", {DecisionKind::kFailed}},
+      {"is it better than the mapping in force?", {DecisionKind::kKeeps}},
+      {"is the gain above the threshold, migration included?", {DecisionKind::kSmall}},
+      {"has the pattern lasted for more than one interval?", {DecisionKind::kFleeting}},
+      {"have earlier moves paid off?", {DecisionKind::kUnpaid}},
+      {"has every NUMA node room for the memory?", {DecisionKind::kNoRoom}},
+      {"do enough ranks change node or cache (decide=many)?", {DecisionKind::kFew}},
+  };
+  return kRules;
+}
+
+std::optional<DecisionKind> decision_of(std::string_view name) {
+  for (const DecisionInfo& info : decisions())
+    if (name == info.name) return info.kind;
+  return std::nullopt;
+}
+
+}  // namespace ondeloc

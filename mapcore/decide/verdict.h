@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// One sentence on a run: whether ranks moved and what that gained, or why none moved. The summary
+// of a step, `ondeloc replay`, `ondeloc explain`, `ondeloc report` and the page of a run say it in
+// the same words; `ondeloc compare` and `ondeloc profile classify` say of a second run what it
+// could gain. All times and gains are predictions of the cost model. Thread safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mapcore/decide/decider.h"
+
+namespace ondeloc {
+
+// One interval of a run, from a report or from a replay.
+struct RunStep {
+  double begin = 0, end = 0;  // seconds since the start
+  double bytes = 0;           // between ranks of the node
+  double off_node_bytes = 0;
+  double cost = 0;                                    // under the mapping in force, seconds
+  std::optional<double> remote_before, remote_after;  // share of the bytes between NUMA nodes
+  double peak_load = 0;
+  Decision decision;
+  double looked_seconds = 0;  // the length of time that the decision is on
+  std::vector<int> moved;     // ranks whose CPUs changed
+};
+
+struct Run {
+  std::vector<RunStep> steps;
+  double saved = 0;       // seconds against no move at all, migrations paid; < 0: lost
+  bool replayed = false;  // "would have moved"
+  // Share of all bytes between NUMA nodes if no rank had moved, and as the ranks moved. Empty: not
+  // counted; then the first and the last interval stand for the run.
+  std::optional<double> crossing_at_start = {}, crossing_as_moved = {};
+  double seconds() const { return steps.empty() ? 0 : steps.back().end; }
+};
+
+// Without a full stop.
+std::string verdict(const Run& run);
+
+// A second run under the best mapping that was found, before anybody runs it.
+struct Prospect {
+  double run_seconds = 0;  // of the recorded run; 0: unknown
+  double bytes = 0;        // between ranks of the node
+  double off_node_bytes = 0;
+  std::string base, best;                      // names of the usual mapping and of the best one
+  double cost = 0, least = 0;                  // of the messages under these two, seconds
+  std::optional<double> remote, least_remote;  // share of the bytes between NUMA nodes
+  std::string numbers;  // on which the prediction rests: CostModel::numbers()
+};
+std::string verdict(const Prospect& prospect);
+
+// "20 % of the run (200 ms), predicted": the time of the messages, which is all that a mapping can
+// shorten.
+std::string at_stake(const Run& run);
+
+// Run::saved of a run whose steps are from a report: the ledger before the last decision, and the
+// price of a last move.
+double saved_by(const Run& run);
+
+// The rules of a decision in their order. A decision that moves no rank failed at one of them.
+struct Rule {
+  std::string_view question;
+  std::vector<DecisionKind> failed;  // kinds that say no
+};
+std::span<const Rule> rules();
+
+// By the name that a report has.
+std::optional<DecisionKind> decision_of(std::string_view name);
+
+}  // namespace ondeloc

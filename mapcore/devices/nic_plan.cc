@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/devices/nic_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "mapcore/base/text.h"
+
+namespace ondeloc {
+namespace {
+
+// kUnit: the number in the name, "0" of hfi1_0; kPort: "mlx5_0:1"; kUnitPort: "0:1"; kCount and the
+// others do not depend on the adapter.
+enum class Writes { kName, kUnit, kPort, kUnitPort, kCount, kOne, kOneOrTwo };
+enum class When { kAlways, kSingle, kRails };
+
+struct Variable {
+  DeviceKind kind;
+  const char* name;
+  Writes writes;
+  When when;
+  std::array<const char*, 5> stack;  // variables by which a user chooses adapters for the stack
+};
+
+// Sources: the variables that each stack reads, as documented by its project.
+constexpr std::array<const char*, 5> kPsm2{"HFI_UNIT", "HFI_SELECTION_ALG", "PSM2_MULTIRAIL",
+                                           "PSM2_MULTIRAIL_MAP", "HFI_PORT"};
+constexpr std::array<const char*, 5> kPsm3{"PSM3_NIC", "PSM3_NIC_SELECTION_ALG", "PSM3_MULTIRAIL",
+                                           "PSM3_MULTIRAIL_MAP"};
+// A list of transports may need devices that the choice would exclude.
+constexpr std::array<const char*, 5> kUcx{"UCX_NET_DEVICES", "UCX_TLS", "UCX_MAX_RNDV_RAILS",
+                                          "UCX_MAX_RNDV_LANES", "UCX_SINGLE_NET_DEVICE"};
+constexpr std::array<const char*, 5> kCxi{"FI_CXI_DEVICE_NAME", "MPICH_OFI_NIC_POLICY",
+                                          "MPICH_OFI_NIC_MAPPING", "MPICH_OFI_NUM_NICS"};
+constexpr std::array<const char*, 5> kVerbs{"FI_VERBS_DEVICE_NAME", "FI_VERBS_IFACE"};
+constexpr std::array<const char*, 5> kTcp{"OMPI_MCA_btl_tcp_if_include",
+                                          "OMPI_MCA_btl_tcp_if_exclude"};
+
+constexpr Variable kVariables[] = {
+    {DeviceKind::kOmniPath, "HFI_UNIT", Writes::kUnit, When::kSingle, kPsm2},
+    {DeviceKind::kOmniPath,
+     "FI_OPX_HFI_SELECT",
+     Writes::kUnit,
+     When::kSingle,
+     {"FI_OPX_HFI_SELECT"}},
+    {DeviceKind::kOmniPath, "PSM2_MULTIRAIL", Writes::kOneOrTwo, When::kRails, kPsm2},
+    {DeviceKind::kOmniPath, "PSM2_MULTIRAIL_MAP", Writes::kUnitPort, When::kRails, kPsm2},
+    {DeviceKind::kInfiniband, "UCX_NET_DEVICES", Writes::kPort, When::kAlways, kUcx},
+    {DeviceKind::kInfiniband, "UCX_MAX_RNDV_RAILS", Writes::kCount, When::kRails, kUcx},
+    {DeviceKind::kInfiniband, "PSM3_NIC", Writes::kName, When::kSingle, kPsm3},
+    {DeviceKind::kInfiniband, "PSM3_MULTIRAIL", Writes::kOneOrTwo, When::kRails, kPsm3},
+    {DeviceKind::kInfiniband, "FI_VERBS_DEVICE_NAME", Writes::kName, When::kAlways, kVerbs},
+    {DeviceKind::kSlingshot, "FI_CXI_DEVICE_NAME", Writes::kName, When::kAlways, kCxi},
+    {DeviceKind::kEfa, "FI_EFA_IFACE", Writes::kName, When::kAlways, {"FI_EFA_IFACE"}},
+    {DeviceKind::kEthernet, "UCX_NET_DEVICES", Writes::kName, When::kAlways, kUcx},
+    {DeviceKind::kEthernet, "FI_TCP_IFACE", Writes::kName, When::kAlways, {"FI_TCP_IFACE"}},
+    {DeviceKind::kEthernet, "OMPI_MCA_btl_tcp_if_include", Writes::kName, When::kAlways, kTcp},
+};
+
+std::string unit_of(const Device& device) {
+  std::size_t digits = device.name.size();
+  while (digits > 0 && std::isdigit(static_cast<unsigned char>(device.name[digits - 1])) != 0)
+    --digits;
+  return device.name.substr(digits);
+}
+
+std::string piece_of(const Device& device, Writes writes) {
+  const int port = std::max(1, device.port);
+  switch (writes) {
+    case Writes::kUnit:
+      return unit_of(device);
+    case Writes::kPort:
+      return fmt::format("{}:{}", device.name, port);
+    case Writes::kUnitPort:
+      return fmt::format("{}:{}", unit_of(device), port);
+    default:
+      return device.name;
+  }
+}
+
+struct Choice {
+  std::vector<Device> devices;  // of one kind, not empty
+  bool rails = false;           // use all of them together
+  bool on_node = false;
+};
+
+std::string value_of(const Variable& variable, const Choice& choice) {
+  if (variable.writes == Writes::kCount) return fmt::format("{}", choice.devices.size());
+  if (variable.writes == Writes::kOneOrTwo) return choice.on_node ? "2" : "1";
+  std::string value;
+  for (const Device& device : choice.devices)
+    value += (value.empty() ? "" : ",") + piece_of(device, variable.writes);
+  return value;
+}
+
+void add_variables(const Choice& choice, const IsSet& is_set, NicPlan& plan) {
+  for (const Variable& variable : kVariables) {
+    if (variable.kind != choice.devices.front().kind) continue;
+    if (variable.when == (choice.rails ? When::kSingle : When::kRails)) continue;
+    const bool is_users =
+        std::any_of(variable.stack.begin(), variable.stack.end(),
+                    [&](const char* name) { return name != nullptr && is_set(name); });
+    if (!is_users) plan.variables.emplace_back(variable.name, value_of(variable, choice));
+  }
+  if (plan.variables.empty()) plan.why = "the user has chosen adapters";
+}
+
+std::string names_of(const std::vector<Device>& devices) {
+  std::string names;
+  for (const Device& device : devices) names += (names.empty() ? "" : ", ") + device.name;
+  return names;
+}
+
+// The adapters of the fastest kind of fabric that has an active one. They reach each other as far
+// as the node can tell.
+std::vector<Device> fabric_of(std::span<const Device> adapters) {
+  std::vector<Device> fabric;
+  for (const DeviceKind kind :
+       {DeviceKind::kOmniPath, DeviceKind::kInfiniband, DeviceKind::kSlingshot, DeviceKind::kEfa}) {
+    for (const Device& device : adapters)
+      if (device.kind == kind && device.state == LinkState::kActive && !device.ethernet)
+        fabric.push_back(device);
+    if (!fabric.empty()) break;
+  }
+  return fabric;
+}
+
+bool is_one_fabric(const std::vector<Device>& devices) {
+  return std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
+    return device.fabric == devices.front().fabric && device.gigabits == devices.front().gigabits;
+  });
+}
+
+// Empty if auto may choose.
+std::string objection(const std::vector<Device>& fabric, const NicPlace& place) {
+  if (place.nodes < 2) return "the step is on one node";
+  if (fabric.size() < 2) return "the node has no two adapters of one fabric";
+  if (!is_one_fabric(fabric)) return "the adapters are of several subnets or speeds";
+  if (place.rank.node < 0) return "the rank's CPUs are not on one NUMA node";
+  if (place.ranks < static_cast<int>(fabric.size()))
+    return "the node has more adapters than ranks, which can each use several";
+  const bool known = std::all_of(fabric.begin(), fabric.end(),
+                                 [](const Device& device) { return device.node >= 0; });
+  return known ? "" : "the machine does not tell where the adapters are";
+}
+
+std::string reason_for(const Device& device, const NicPlace& place) {
+  if (device.node == place.rank.node)
+    return fmt::format("{} is on the rank's NUMA node {}", device.name, device.node);
+  return fmt::format("{} is nearest: NUMA node {} has no active adapter", device.name,
+                     place.rank.node);
+}
+
+Result<NicPlan> plan_named(std::string_view names, std::span<const Device> adapters,
+                           const IsSet& is_set) {
+  Choice choice;
+  for (const std::string_view name : split(names, '+')) {
+    const auto found = std::find_if(adapters.begin(), adapters.end(),
+                                    [&](const Device& device) { return device.name == name; });
+    if (found == adapters.end())
+      return Error(
+          fmt::format("nic={}: this node has no such adapter; it has {}", shorten(name),
+                      adapters.empty() ? "none" : names_of({adapters.begin(), adapters.end()})));
+    if (!choice.devices.empty() && choice.devices.front().kind != found->kind)
+      return Error(
+          fmt::format("nic={}: adapters of two kinds; name adapters of one kind", shorten(names)));
+    choice.devices.push_back(*found);
+  }
+  choice.rails = choice.devices.size() > 1;
+  NicPlan plan;
+  plan.why = "named by nic=";
+  add_variables(choice, is_set, plan);
+  return plan;
+}
+
+}  // namespace
+
+std::string NicPlan::text() const {
+  std::string text;
+  for (const auto& [name, value] : variables)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text + "; " + why;
+}
+
+Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,
+                         const NicPlace& place, const IsSet& is_set) {
+  const bool rails = nic == "rail" || nic == "rail:node";
+  if (!rails && nic != "auto") return plan_named(nic, adapters, is_set);
+  Choice choice;
+  NicPlan plan;
+  const std::vector<Device> fabric = fabric_of(adapters);
+  if (rails && fabric.size() < 2) {
+    plan.why = "the node has no two adapters of one fabric";
+  } else if (!rails) {
+    plan.why = objection(fabric, place);
+  }
+  if (!plan.why.empty()) return plan;
+  AdapterRequest request = place.rank;
+  request.units = fabric;
+  if (rails) {
+    choice.on_node = nic == "rail:node";
+    for (const std::size_t unit : select_rails(request, choice.on_node))
+      choice.devices.push_back(fabric[unit]);
+    choice.rails = choice.devices.size() > 1;
+    plan.why = choice.on_node ? "rails on the rank's NUMA node" : "rails over all adapters";
+  } else {
+    choice.devices.push_back(fabric[*select_adapter(request)]);
+    plan.why = reason_for(choice.devices.front(), place);
+  }
+  if (choice.devices.empty()) {
+    plan.why = "the rank's NUMA node has no active adapter";
+    return plan;
+  }
+  add_variables(choice, is_set, plan);
+  return plan;
+}
+
+std::vector<const char*> nic_variables() {
+  std::vector<const char*> names;
+  for (const Variable& variable : kVariables) names.push_back(variable.name);
+  return names;
+}
+
+}  // namespace ondeloc

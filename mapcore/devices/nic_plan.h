@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the option nic= to the variables of the network stacks. Thread safety: pure functions.
+//
+// A variable is set only if the user has set neither it nor another that chooses adapters for the
+// same stack, and only if the node has several adapters of the kind. Stacks that a program does not
+// use ignore their variables.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/devices/pick_adapter.h"
+
+namespace ondeloc {
+
+// The variable that tells the mapper, and a step started inside this one, what was set:
+// "HFI_UNIT=0 FI_OPX_HFI_SELECT=0; hfi1_0 is on NUMA node 0".
+inline constexpr const char* kNicVariable = "ONDELOC_NIC";
+
+struct NicPlace {
+  AdapterRequest rank;  // without units and the user's choice
+  int ranks = 1;        // of the step on this node
+  int nodes = 1;        // of the step
+};
+
+struct NicPlan {
+  std::vector<std::pair<std::string, std::string>> variables;  // empty: nothing is set
+  std::string why;                                             // one sentence
+  std::string text() const;                                    // for kNicVariable
+};
+
+// True if the user has set the variable.
+using IsSet = std::function<bool(const char* name)>;
+
+// `nic`: "auto", "rail", "rail:node" or names of adapters joined by '+'. auto sets nothing for
+//   - a step on one node;
+//   - a rank whose CPUs are not on one NUMA node;
+//   - fewer ranks on the node than adapters: each rank could use several;
+//   - adapters whose places are not known, or that may not reach each other (RDMA over Ethernet,
+//     ports of other subnets, Ethernet).
+// Error: the node does not have an adapter that was named.
+Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,
+                         const NicPlace& place, const IsSet& is_set);
+
+// Every variable that a plan may set.
+std::vector<const char*> nic_variables();
+
+}  // namespace ondeloc

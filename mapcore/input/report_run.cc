@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/input/report_run.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "mapcore/base/printable.h"
+#include "mapcore/base/text.h"
+
+namespace ondeloc {
+namespace {
+
+using ReportJson = nlohmann::json;
+
+constexpr int kMaxWorldRank = (1 << 24) - 1;
+
+const ReportJson& field(const ReportJson& object, const char* key) {
+  static const ReportJson kNothing;
+  if (!object.is_object()) return kNothing;
+  const auto at = object.find(key);
+  return at == object.end() ? kNothing : *at;
+}
+
+double real(const ReportJson& object, const char* key) {
+  const ReportJson& value = field(object, key);
+  const double number = value.is_number() ? value.get<double>() : 0;
+  return std::abs(number) < 1e300 ? number : 0;
+}
+
+std::optional<double> share(const ReportJson& object, const char* key) {
+  if (!field(object, key).is_number()) return std::nullopt;
+  return std::clamp(real(object, key), 0.0, 1.0);
+}
+
+std::uint64_t natural(const ReportJson& value) {
+  return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
+}
+
+// Text that goes to a terminal.
+std::string plain(const ReportJson& value) {
+  return value.is_string() ? printable(value.get<std::string>()) : "";
+}
+
+int world_rank(const ReportJson& value) {
+  if (!value.is_number_integer()) return -1;
+  const auto rank = value.get<std::int64_t>();
+  return rank >= 0 && rank <= kMaxWorldRank ? static_cast<int>(rank) : -1;
+}
+
+RunStep step_of(const ReportJson& interval, double begin) {
+  RunStep step;
+  step.begin = begin;
+  step.end = std::max(begin, real(interval, "t"));
+  step.looked_seconds = step.end - step.begin;
+  step.bytes = real(interval, "bytes");
+  step.off_node_bytes = real(interval, "off_node_bytes");
+  step.cost = real(interval, "cost_before");
+  step.remote_before = share(interval, "remote_share_before");
+  step.remote_after = share(interval, "remote_share_after");
+  step.peak_load = real(interval, "peak_load_before");
+  const auto kind = decision_of(plain(field(interval, "decision")));
+  step.decision = {kind.value_or(DecisionKind::kWaits), real(interval, "gain"),
+                   real(interval, "threshold"),         real(interval, "migration"),
+                   real(interval, "horizon"),           real(interval, "ledger")};
+  for (const ReportJson& rank : field(interval, "moved"))
+    if (world_rank(rank) >= 0) step.moved.push_back(world_rank(rank));
+  return step;
+}
+
+Run run_of(const ReportJson& report) {
+  Run run;
+  for (const ReportJson& interval : field(report, "intervals"))
+    run.steps.push_back(step_of(interval, run.seconds()));
+  run.saved = saved_by(run);
+  return run;
+}
+
+// "renderD129 (fdinfo), near at the start, away at the end".
+std::string gpus_of(const ReportJson& rank) {
+  constexpr std::size_t kMostNames = 16;
+  const std::string source = plain(field(rank, "gpu_source"));
+  if (source.empty()) return "";
+  std::string text;
+  const ReportJson& names = field(rank, "gpus");
+  for (std::size_t i = 0; names.is_array() && i < std::min(names.size(), kMostNames); ++i)
+    text += (i == 0 ? "" : ", ") + plain(names[i]);
+  text += fmt::format("{}({})", text.empty() ? "not known " : " ", source);
+  const ReportJson &start = field(rank, "gpus_near_at_start"),
+                   &end = field(rank, "gpus_near_at_end");
+  if (!start.is_boolean() || !end.is_boolean()) return text + ", place not known";
+  const auto word = [](const ReportJson& near) { return near.get<bool>() ? "near" : "away"; };
+  return text + fmt::format(", {} at the start, {} at the end", word(start), word(end));
+}
+
+void read_ranks(const ReportJson& report, ReportRun& out) {
+  for (const ReportJson& rank : field(report, "ranks")) {
+    const int number = world_rank(field(rank, "rank"));
+    if (number >= 0)
+      out.ranks.push_back(
+          {number, plain(field(rank, "initial_cpus")), plain(field(rank, "final_cpus")),
+           static_cast<int>(std::clamp(real(rank, "migrations"), 0.0, 1e9)), gpus_of(rank)});
+  }
+  for (const ReportJson& cell : field(report, "matrix")) {
+    const int src = world_rank(field(cell, "src")), dst = world_rank(field(cell, "dst"));
+    if (src >= 0 && dst >= 0)
+      out.matrix.push_back({src, dst, real(cell, "bytes"), real(cell, "messages")});
+  }
+}
+
+double amount(const ReportJson& object, const char* key) {
+  return std::max(0.0, real(object, key));
+}
+
+TrafficChange levels_of(const ReportJson& domains) {
+  TrafficChange levels;
+  for (const ReportJson& line : domains) {
+    const auto domain = domain_of(plain(field(line, "domain")));
+    if (!domain) continue;
+    const auto d = static_cast<std::size_t>(*domain);
+    levels.before.bytes[d] = amount(line, "bytes_before");
+    levels.after.bytes[d] = amount(line, "bytes_after");
+    levels.before.messages[d] = amount(line, "messages_before");
+    levels.after.messages[d] = amount(line, "messages_after");
+  }
+  return levels;
+}
+
+void read_model(const ReportJson& model, ReportRun& out) {
+  if (!model.is_object()) return;
+  for (const auto& [kind, source] : model.items())
+    out.model.emplace_back(printable(kind), plain(source));
+}
+
+int small_number(const ReportJson& object, const char* key, double otherwise) {
+  const double number = field(object, key).is_number() ? real(object, key) : otherwise;
+  return static_cast<int>(std::clamp(number, -1.0, 1e6));
+}
+
+void read_topology(const ReportJson& topology, ReportRun& out) {
+  for (const ReportJson& node : field(topology, "numa"))
+    out.numa.push_back({small_number(node, "os", 0), plain(field(node, "pus")),
+                        small_number(node, "package", -1)});
+  for (const ReportJson& cache : field(topology, "caches"))
+    out.caches.push_back(
+        {small_number(cache, "numa", -1), plain(field(cache, "pus")), amount(cache, "bytes")});
+  for (const ReportJson& core : field(topology, "cores"))
+    if (core.is_string()) out.cores.push_back(plain(core));
+  for (const ReportJson& device : field(topology, "devices"))
+    out.devices.push_back({plain(field(device, "name")), plain(field(device, "kind")),
+                           plain(field(device, "pci")), small_number(device, "node", -1),
+                           plain(field(device, "near"))});
+}
+
+void read_origin(const ReportJson& origin, ReportRun& out) {
+  if (!origin.is_object()) return;
+  const std::string program = plain(field(origin, "program"));
+  out.program = program.substr(program.rfind('/') + 1);
+  for (const auto& [key, value] : origin.items())
+    out.origin.emplace_back(printable(key), plain(value));
+}
+
+}  // namespace
+
+std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& node,
+                      const std::string& without_job) {
+  const std::string name = job > 0 ? fmt::format("job {} step {}", job, step) : without_job;
+  return node.empty() ? name : name + " on " + shorten(node);
+}
+
+Result<ReportRun> parse_report_run(std::string_view text, const std::string& name) {
+  if (is_json_too_deep(text))
+    return Error(fmt::format("report '{}': brackets nest deeper than {}", name, kMaxJsonDepth));
+  const ReportJson report = ReportJson::parse(without_mark(text), nullptr, false);
+  if (!field(report, "intervals").is_array() || !field(report, "ranks").is_array())
+    return Error(fmt::format("'{}' is not a report of ondeloc", name));
+  ReportRun out;
+  out.node = plain(field(report, "node"));
+  out.mode = plain(field(report, "mode"));
+  out.algorithm = plain(field(report, "algorithm"));
+  out.job = natural(field(report, "job"));
+  out.step = natural(field(report, "step"));
+  read_topology(field(report, "topology"), out);
+  read_origin(field(report, "origin"), out);
+  read_ranks(report, out);
+  out.levels = levels_of(field(field(report, "totals"), "domains"));
+  read_model(field(report, "model"), out);
+  out.run = run_of(report);
+  out.run.crossing_at_start = share_between_nodes(out.levels.before);
+  out.run.crossing_as_moved = share_between_nodes(out.levels.after);
+  out.mapper_cpu_ms = real(field(report, "totals"), "mapper_cpu_ms");
+  out.wall_ms = real(field(report, "totals"), "wall_ms");
+  out.dropped = natural(field(field(report, "events"), "dropped"));
+  for (const ReportJson& note : field(report, "notes"))
+    if (note.is_string()) out.notes.push_back(plain(note));
+  return out;
+}
+
+}  // namespace ondeloc

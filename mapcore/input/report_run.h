@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The story of an online run from its report: intervals, decisions, and where each rank ran. The
+// JSON is not trusted: it is bounded, and every field is checked. Errors: one sentence with the
+// name. Thread safety: pure function.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/decide/levels.h"
+#include "mapcore/decide/verdict.h"
+
+namespace ondeloc {
+
+struct ReportedRank {
+  int rank = 0;
+  std::string first_cpus, last_cpus;  // as the report has them, without control characters
+  int migrations = 0;
+  std::string gpus = {};  // a phrase on its GPUs and their places; empty: it used none
+};
+
+struct ReportedCell {
+  int src = 0, dst = 0;
+  double bytes = 0, messages = 0;
+};
+
+struct ReportedNuma {
+  int os = 0;  // kernel's number
+  std::string cpus;
+  int package = -1;  // -1: unknown
+};
+
+struct ReportedCache {
+  int numa = -1;
+  std::string cpus;
+  double bytes = 0;  // 0: unknown, or the NUMA node stands for a cache
+};
+
+struct ReportedDevice {
+  std::string name, kind, pci;  // "mlx5_0", "InfiniBand adapter", "0000:3b:00.0"
+  int node = -1;                // kernel's number of its NUMA node; -1: unknown, or several
+  std::string near;             // CPUs; empty: unknown
+};
+
+struct ReportRun {
+  std::string node, mode, algorithm;
+  std::uint64_t job = 0, step = 0;
+  std::string program;  // of the first rank, without its folder; empty: unknown
+  std::vector<std::pair<std::string, std::string>> origin;  // program, user, versions, ...
+  std::vector<ReportedNuma> numa;
+  std::vector<ReportedCache> caches;
+  std::vector<std::string> cores;       // CPUs of each; empty: unknown
+  std::vector<ReportedDevice> devices;  // network adapters and GPUs
+  std::vector<ReportedRank> ranks;
+  std::vector<ReportedCell> matrix;  // between ranks of the node
+  TrafficChange levels;              // of the whole run: at the start, as the ranks moved
+  std::vector<std::pair<std::string, std::string>> model;  // kind of constant, its source
+  Run run;
+  double mapper_cpu_ms = 0, wall_ms = 0;
+  std::uint64_t dropped = 0;  // events
+  std::vector<std::string> notes;
+};
+
+// "job 12 step 0 on n1". A run outside Slurm has no job, and `without_job` stands for it; a name of
+// a node may be missing.
+std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& node,
+                      const std::string& without_job = "run");
+
+Result<ReportRun> parse_report_run(std::string_view text, const std::string& name);
+
+}  // namespace ondeloc

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/input/traffic_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "mapcore/comm/matrix_io.h"
+#include "mapcore/profile/pair_sum.h"
+
+namespace ondeloc {
+namespace {
+
+Result<TrafficSource> open_series(const InputFile& file) {
+  auto series = parse_intervals(file.text, file.name);
+  if (!series) return std::move(series).error();
+  auto sum = parse_matrix(file.text, file.name);
+  if (!sum) return std::move(sum).error();
+  return TrafficSource(PlainMatrices{*std::move(sum), *std::move(series)});
+}
+
+Result<std::size_t> count_of(double run_seconds, double seconds) {
+  const double count = std::ceil(run_seconds / seconds);
+  if (count > kMaxMatrixIntervals)
+    return Error(
+        fmt::format("the run has {:.0f} intervals of this length, more than {}; use "
+                    "longer ones",
+                    count, kMaxMatrixIntervals));
+  return static_cast<std::size_t>(std::max(count, 1.0));
+}
+
+Result<std::vector<CommMatrix>> series_of_profile(ProfileReader& profile, double seconds,
+                                                  const Progress& progress) {
+  const TimeWindow span = profile.span();
+  const auto count = count_of(static_cast<double>(span.to_ns - span.from_ns) * 1e-9, seconds);
+  if (!count) return count.error();
+  std::vector<PairSum> sums(*count, PairSum(profile.ranks(), 0));
+  profile.for_each(
+      {},
+      [&](std::span<const ProfileEvent> events) {
+        for (const ProfileEvent& event : events) {
+          const double at = static_cast<double>(event.time_ns - span.from_ns) * 1e-9 / seconds;
+          sums[std::min(static_cast<std::size_t>(at), *count - 1)].add(event);
+        }
+      },
+      progress);
+  std::vector<CommMatrix> series;
+  for (const PairSum& sum : sums) series.push_back(sum.matrix());
+  return series;
+}
+
+CommMatrix scaled(CommMatrix matrix, double share) {
+  for (MatrixEntry& entry : matrix.entries) {
+    entry.bytes *= share;
+    entry.messages *= share;
+  }
+  return matrix;
+}
+
+// The bytes that came from `from` to `to`, if those of each interval of the report came evenly.
+double bytes_between(const ReportInput& report, double from, double to) {
+  double bytes = 0, begin = 0;
+  for (const auto& [end, sent] : report.sent) {
+    const double both = std::min(end, to) - std::max(begin, from);
+    if (both > 0 && end > begin) bytes += sent * both / (end - begin);
+    begin = end;
+  }
+  return bytes;
+}
+
+Result<std::vector<CommMatrix>> series_of_report(const ReportInput& report, double seconds) {
+  double all = 0;
+  for (const auto& [end, sent] : report.sent) all += sent;
+  const auto count = count_of(report.seconds, seconds);
+  if (!count) return count.error();
+  std::vector<CommMatrix> series;
+  for (std::size_t i = 0; i < *count; ++i) {
+    const double from = static_cast<double>(i) * seconds;
+    const double share = all > 0 ? bytes_between(report, from, from + seconds) / all : 0;
+    series.push_back(scaled(report.matrix, share));
+  }
+  return series;
+}
+
+}  // namespace
+
+Result<TrafficSource> open_traffic(const std::string& path, Need need) {
+  auto file = load_input(path, need);
+  if (!file) return std::move(file).error();
+  return open_traffic(*std::move(file));
+}
+
+Result<TrafficSource> open_traffic(InputFile file) {
+  if (file.kind == InputKind::kProfile) {
+    auto profile = ProfileReader::from_fd(std::move(file.profile), file.name);
+    if (!profile) return std::move(profile).error();
+    return TrafficSource(*std::move(profile));
+  }
+  if (file.kind == InputKind::kReport) {
+    auto report = parse_report(file.text, file.name);
+    if (!report) return std::move(report).error();
+    return TrafficSource(*std::move(report));
+  }
+  if (file.kind == InputKind::kSeries) return open_series(file);
+  auto matrix = parse_matrix(file.text, file.name);
+  if (!matrix) return std::move(matrix).error();
+  return TrafficSource(PlainMatrices{*std::move(matrix), {}});
+}
+
+Result<NodePart> part_of(const TrafficSource& source, const std::string& name) {
+  if (const auto* profile = std::get_if<ProfileReader>(&source)) return node_part(*profile, name);
+  if (const auto* report = std::get_if<ReportInput>(&source)) return node_part(*report);
+  return NodePart{};
+}
+
+Result<std::vector<CommMatrix>> series_of(TrafficSource& source, double seconds,
+                                          const Progress& progress) {
+  if (auto* profile = std::get_if<ProfileReader>(&source))
+    return series_of_profile(*profile, seconds, progress);
+  if (const auto* report = std::get_if<ReportInput>(&source))
+    return series_of_report(*report, seconds);
+  return std::get<PlainMatrices>(source).series;
+}
+
+bool has_one_pattern(const TrafficSource& source) {
+  return std::holds_alternative<ReportInput>(source);
+}
+
+}  // namespace ondeloc

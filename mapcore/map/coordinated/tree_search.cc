@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/tree_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "mapcore/map/coordinated/random.h"
+#include "mapcore/map/coordinated/tuning.h"
+
+namespace ondeloc::coordinated {
+namespace {
+
+constexpr double kUnknownBack = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+TreeSearch::TreeSearch(const TreeTarget& target) : target_(target), state_(target) {
+  const auto n = static_cast<std::size_t>(target.ranks), c = target.capacity.size();
+  waiting_.assign(n, 0);
+  edge_to_.assign(n, nullptr);
+  least_back_.assign(c * c, kUnknownBack);
+}
+
+void TreeSearch::keep_better() {
+  if (!best_.empty() && !is_better(state_.value(), value_)) return;
+  value_ = state_.value();
+  best_ = state_.part();
+}
+
+void TreeSearch::adopt(const Part& part) {
+  if (part.empty()) return;
+  state_.reset(part);
+  keep_better();
+}
+
+void TreeSearch::offer(const Part& part) {
+  if (part.empty()) return;
+  state_.reset(part);
+  keep_better();
+  std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
+  queue_.clear();
+  for (int i = target_.ranks - 1; i >= 0; --i) mark(i);
+  work_ = tuning::kUnlimitedWork;
+  descend();
+  keep_better();
+}
+
+bool TreeSearch::is_local_optimum(const Part& part) {
+  state_.reset(part);
+  std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
+  work_ = tuning::kUnlimitedWork;
+  for (int rank = 0; rank < target_.ranks; ++rank)
+    if (improve(rank)) return false;
+  return true;
+}
+
+Value TreeSearch::value_of(const Part& part) {
+  state_.reset(part);
+  return state_.value();
+}
+
+void TreeSearch::mark(int rank) {
+  if (waiting_[rank] != 0) return;
+  waiting_[rank] = 1;
+  queue_.push_back(rank);
+}
+
+void TreeSearch::descend() {
+  while (!queue_.empty() && work_ > 0) {
+    const int rank = queue_.back();
+    queue_.pop_back();
+    waiting_[rank] = 0;
+    improve(rank);
+  }
+}
+
+// Returns the least change of the locality when a member of `from` leaves for `to`.
+double TreeSearch::least_back(int from, int to) {
+  double& least = least_back_[target_.at(from, to)];
+  if (!std::isnan(least)) return least;
+  least = std::numeric_limits<double>::infinity();
+  for (const int other : state_.members(from))
+    least = std::min(least, state_.price(other, to) - state_.price(other, from));
+  work_ -= static_cast<std::int64_t>(state_.members(from).size());
+  return least;
+}
+
+void TreeSearch::consider(int rank, int partner, int to, const TreeEdge* edge, Choice& best) {
+  work_ -= 1 + (target_.llcs + target_.links) / 8;
+  if (state_.least_after(rank, partner, to, edge) > best.value.cost * (1 + 2 * kTieTolerance))
+    return;
+  const Value value = state_.value_after(rank, partner, to, edge);
+  if (is_better(value, best.value)) best = {value, partner, to};
+}
+
+void TreeSearch::consider_swaps(int rank, int to, double slack, Choice& best) {
+  const int from = state_.part()[rank];
+  const double alone = state_.price(rank, to) - state_.price(rank, from);
+  if (alone + least_back(to, from) >= slack) return;
+  work_ -= static_cast<std::int64_t>(state_.members(to).size()) / 4;
+  for (const int other : state_.members(to)) {
+    double more = alone + state_.price(other, from) - state_.price(other, to);
+    if (more >= slack) continue;
+    const TreeEdge* edge = edge_to_[other];
+    if (edge != nullptr)
+      more += 2 * target_.cost(*edge, from, to) - target_.cost(*edge, to, to) -
+              target_.cost(*edge, from, from);
+    if (more < slack) consider(rank, other, to, edge, best);
+  }
+}
+
+// Applies the best move or swap of the rank, if one improves the value.
+bool TreeSearch::improve(int rank) {
+  const int from = state_.part()[rank];
+  const double relief = std::max(0.0, state_.congestion() - target_.least_congestion);
+  const double tie = kTieTolerance * state_.value().cost;
+  Choice best{state_.value()};
+  for (const TreeEdge& edge : target_.row(rank)) edge_to_[edge.peer] = &edge;
+  for (int to = 0; to < target_.llcs; ++to) {
+    if (to == from || target_.capacity[to] == 0) continue;
+    const double slack = (state_.may_relieve(from, to) ? relief : 0) + tie;
+    const double alone = state_.price(rank, to) - state_.price(rank, from);
+    if (state_.free_slots(to) > 0 && alone < slack) consider(rank, -1, to, nullptr, best);
+    consider_swaps(rank, to, slack, best);
+  }
+  for (const TreeEdge& edge : target_.row(rank)) edge_to_[edge.peer] = nullptr;
+  work_ -= target_.llcs;
+  if (best.to < 0) return false;
+  apply(rank, best.partner, best.to);
+  return true;
+}
+
+// Forgets the least changes of the caches of the rank and of its peers: prices of ranks there
+// change.
+void TreeSearch::forget_around(int rank) {
+  const auto forget = [this](int llc) {
+    std::fill_n(least_back_.begin() + static_cast<std::ptrdiff_t>(target_.at(llc, 0)), target_.llcs,
+                kUnknownBack);
+  };
+  forget(state_.part()[rank]);
+  for (const TreeEdge& edge : target_.row(rank)) forget(state_.part()[edge.peer]);
+}
+
+void TreeSearch::apply(int rank, int partner, int to) {
+  if (recording_) steps_.push_back({rank, partner, state_.part()[rank]});
+  forget_around(rank);
+  if (partner >= 0) {
+    forget_around(partner);
+    state_.swap(rank, partner);
+    mark(partner);
+    for (const TreeEdge& edge : target_.row(partner)) mark(edge.peer);
+  } else {
+    state_.move(rank, to);
+    forget_around(rank);
+  }
+  for (const TreeEdge& edge : target_.row(rank)) mark(edge.peer);
+  mark(rank);
+  work_ -= static_cast<std::int64_t>(target_.row(rank).size()) + target_.llcs;
+}
+
+void TreeSearch::kick(std::uint64_t& random) {
+  for (int turn = 2 + below(random, 2); turn > 0; --turn) {
+    const int rank = below(random, target_.ranks), to = below(random, target_.llcs);
+    const auto& members = state_.members(to);
+    const int places = static_cast<int>(members.size()) + (state_.free_slots(to) > 0 ? 1 : 0);
+    if (to == state_.part()[rank] || places == 0) continue;
+    const int place = below(random, places);
+    apply(rank, place < static_cast<int>(members.size()) ? members[place] : -1, to);
+  }
+}
+
+void TreeSearch::go_back() {
+  recording_ = false;
+  for (; !steps_.empty(); steps_.pop_back()) {
+    const Step step = steps_.back();
+    apply(step.rank, step.partner, step.from);
+  }
+  for (const int rank : queue_) waiting_[rank] = 0;
+  queue_.clear();
+  recording_ = true;
+}
+
+void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
+  std::uint64_t random = random_from(seed);
+  state_.reset(best_);
+  std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
+  for (const int rank : queue_) waiting_[rank] = 0;
+  queue_.clear();
+  Value value = state_.value();
+  work_ = work;
+  recording_ = true;
+  while (work_ > 0) {
+    --work_;
+    kick(random);
+    descend();
+    if (is_better(value, state_.value())) {
+      go_back();
+      continue;
+    }
+    value = state_.value();
+    steps_.clear();
+    keep_better();
+  }
+  recording_ = false;
+  steps_.clear();
+  // Sums kept over thousands of steps have drifted in the last bits.
+  state_.reset(best_);
+  value_ = state_.value();
+}
+
+bool TreeSearch::bring_home(int rank, const Part& previous) {
+  const int from = state_.part()[rank], home = previous[rank];
+  const auto is_no_loss = [this](const Value& value) { return !is_better(state_.value(), value); };
+  if (state_.free_slots(home) > 0 && is_no_loss(state_.value_after(rank, -1, home, nullptr))) {
+    state_.move(rank, home);
+    return true;
+  }
+  const auto row = target_.row(rank);
+  for (const int other : state_.members(home)) {
+    if (previous[other] == home) continue;
+    const auto edge = std::find_if(row.begin(), row.end(),
+                                   [&](const TreeEdge& each) { return each.peer == other; });
+    const TreeEdge* shared = edge == row.end() ? nullptr : &*edge;
+    if (!is_no_loss(state_.value_after(rank, other, home, shared))) continue;
+    state_.swap(rank, other);
+    return true;
+  }
+  return from == home;
+}
+
+Part TreeSearch::bring_back(const Part& previous) {
+  state_.reset(best_);
+  bool moved = true;
+  for (int turn = 0; moved && turn < tuning::kSettleRounds; ++turn) {
+    moved = false;
+    for (int i = 0; i < target_.ranks; ++i)
+      if (state_.part()[i] != previous[i]) moved = bring_home(i, previous) || moved;
+  }
+  return state_.part();
+}
+
+}  // namespace ondeloc::coordinated

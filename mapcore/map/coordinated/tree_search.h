@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Local search and iterated local search on a TreeState, by moves and swaps of single ranks over
+// all last-level caches. Locality and congestion of every level count at once. Work is counted, not
+// timed. Thread safety: none.
+#pragma once
+
+#include <cstdint>
+
+#include "mapcore/map/coordinated/tree_state.h"
+
+namespace ondeloc::coordinated {
+
+class TreeSearch {
+ public:
+  explicit TreeSearch(const TreeTarget& target);
+
+  // Refines the part and keeps the result if it is the best. Ignores an empty part.
+  void offer(const Part& part);
+  // Keeps the part, without refinement, if the part is the best.
+  void adopt(const Part& part);
+  // Perturbs and refines the best part repeatedly until the work is used up.
+  void iterate(std::uint64_t seed, std::int64_t work);
+  // Returns the best part, with as many ranks as possible brought back without loss.
+  Part bring_back(const Part& previous);
+
+  // True if no move and no swap of single ranks improves the part.
+  bool is_local_optimum(const Part& part);
+  Value value_of(const Part& part);
+
+  const Part& best() const { return best_; }
+  const Value& value() const { return value_; }
+
+ private:
+  struct Choice {
+    Value value;
+    int partner = -1, to = -1;
+  };
+  struct Step {
+    int rank, partner, from;
+  };
+  void keep_better();
+  void descend();
+  bool improve(int rank);
+  void consider_swaps(int rank, int to, double slack, Choice& best);
+  void consider(int rank, int partner, int to, const TreeEdge* edge, Choice& best);
+  double least_back(int from, int to);
+  void apply(int rank, int partner, int to);
+  void mark(int rank);
+  void forget_around(int rank);
+  void kick(std::uint64_t& random);
+  void go_back();
+  bool bring_home(int rank, const Part& previous);
+
+  const TreeTarget& target_;
+  TreeState state_;
+  std::vector<char> waiting_;
+  std::vector<int> queue_;                // the waiting ranks
+  std::vector<const TreeEdge*> edge_to_;  // edges of the rank in hand, by peer
+  std::vector<double> least_back_;        // [from][to]; NaN: unknown
+  std::vector<Step> steps_;
+  bool recording_ = false;
+  std::int64_t work_ = 0;
+  Part best_;
+  Value value_;
+};
+
+}  // namespace ondeloc::coordinated

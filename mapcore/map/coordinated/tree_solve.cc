@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/tree_solve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "mapcore/map/algorithms.h"
+#include "mapcore/map/coordinated/cores.h"
+#include "mapcore/map/coordinated/locality_start.h"
+#include "mapcore/map/coordinated/place.h"
+#include "mapcore/map/coordinated/relabel.h"
+#include "mapcore/map/coordinated/tree_search.h"
+#include "mapcore/map/coordinated/tuning.h"
+
+namespace ondeloc::coordinated {
+namespace {
+
+bool are_in_proportion(const CostModel& model, int ranks) {
+  const double message_bytes = model.message_bytes(ranks);
+  for (std::size_t at = 0; at < model.byte_cost.size(); ++at) {
+    const double bytes = model.byte_factor(ranks) * model.byte_cost[at] * message_bytes;
+    const double messages = model.message_factor(ranks) * model.message_cost[at];
+    if (std::abs(messages - bytes) > tuning::kProportion * std::max(messages, bytes)) return false;
+  }
+  return true;
+}
+
+Part llcs_of(const MapRequest& request, const Mapping& mapping) {
+  Part part;
+  for (const SlotIndex slot : mapping) part.push_back(request.slots[slot.value].seat.llc.value);
+  return part;
+}
+
+Part nodes_of(const TreeTarget& target, const Part& llcs) {
+  Part part;
+  for (const int llc : llcs) part.push_back(target.node_of[llc]);
+  return part;
+}
+
+class TreeSolver {
+ public:
+  TreeSolver(const MapRequest& request, int effort)
+      : request_(request),
+        effort_(effort),
+        ranks_(request),
+        tree_(request),
+        previous_(llcs_of(request, request.previous)),
+        search_(tree_) {}
+
+  Mapping run() {
+    add_starts();
+    const Part over_nodes = solve_nodes(1), fresh = solve_inside(over_nodes);
+    if (needs_no_change(fresh)) return request_.previous;
+    search_.offer(best_start_);
+    if (!previous_.empty()) {
+      if (nodes_of(tree_, previous_) != over_nodes)
+        search_.offer(solve_inside(nodes_of(tree_, previous_)));
+      search_.offer(previous_);
+    }
+    search_.offer(fresh);
+    search_.iterate(tuning::kSeed, work());
+    keep_cheaper(to_mapping());
+    search_on();
+    if (!request_.previous.empty() && cost_ >= now_ * (1 - tuning::kWorthMoving))
+      return request_.previous;
+    return std::move(mapping_);
+  }
+
+ private:
+  std::int64_t work() const { return tuning::kTreeWork * tree_.ranks; }
+
+  // The usual interval: the present mapping costs no more than the starts and than a fresh solution,
+  // and no move or swap improves it. EFFORT above 1 asks for more.
+  bool needs_no_change(const Part& fresh) {
+    if (previous_.empty() || effort_ > 1 || is_less(cost_, now_)) return false;
+    if (tree_.ranks <= tuning::kFewVertices) return false;
+    const Value now = search_.value_of(previous_);
+    return !is_better(search_.value_of(fresh), now) && search_.is_local_optimum(previous_);
+  }
+
+  // Searches round after round from other seeds. More rounds never give a higher cost than fewer
+  // rounds.
+  void search_on() {
+    if (effort_ < 2) return;
+    search_.offer(solve_inside(solve_nodes(tuning::kTreeNodeEffort)));
+    for (int round = 1; round < effort_; ++round) {
+      search_.iterate(tuning::kSeed + static_cast<std::uint64_t>(round),
+                      tuning::kTreeRoundWork * work());
+      keep_cheaper(to_mapping());
+    }
+  }
+
+  Mapping to_mapping() {
+    Part part = search_.best();
+    if (!previous_.empty()) part = search_.bring_back(previous_);
+    Mapping mapping = place_on_slots(request_, part, PlaceBy::kLlc);
+    share_cores(request_, mapping);
+    if (tree_.ranks <= tuning::kFewVertices) exchange_all(mapping);
+    return mapping;
+  }
+
+  // Tries every exchange of two slots on the cost itself; for few ranks only.
+  void exchange_all(Mapping& mapping) const {
+    std::vector<int> rank_at(request_.slots.size(), -1);
+    for (std::size_t i = 0; i < mapping.size(); ++i)
+      rank_at[mapping[i].value] = static_cast<int>(i);
+    const auto exchange = [&](std::size_t s, std::size_t t) {
+      std::swap(rank_at[s], rank_at[t]);
+      for (const std::size_t slot : {s, t})
+        if (rank_at[slot] >= 0) mapping[rank_at[slot]] = SlotIndex(static_cast<int>(slot));
+    };
+    double cost = cost_of(mapping);
+    bool changed = true;
+    for (int turn = 0; changed && turn < tuning::kSettleRounds; ++turn) {
+      changed = false;
+      for (std::size_t s = 0; s < rank_at.size(); ++s) {
+        for (std::size_t t = s + 1; t < rank_at.size(); ++t) {
+          const bool differs = !(request_.slots[s].seat == request_.slots[t].seat);
+          if (!differs || (rank_at[s] < 0 && rank_at[t] < 0)) continue;
+          exchange(s, t);
+          const double now = cost_of(mapping);
+          if (now < cost * (1 - tuning::kWorthMoving)) {
+            cost = now;
+            changed = true;
+          } else {
+            exchange(s, t);
+          }
+        }
+      }
+    }
+  }
+
+  // Values the mappings of the simple algorithms. The search starts from the cheapest of them.
+  void add_starts() {
+    std::vector<MapFunction> simple = {map_packed, map_scatter, map_balance};
+    if (tree_.ranks <= tuning::kAllStarts)
+      simple.insert(simple.end(), {map_random, map_locality, map_ondeloc});
+    for (const MapFunction map : simple) {
+      auto mapping = map(request_, "");
+      if (mapping) keep_cheaper(*std::move(mapping));
+    }
+    if (!request_.previous.empty()) now_ = cost_of(request_.previous);
+    best_start_ = llcs_of(request_, mapping_);
+  }
+  void keep_cheaper(Mapping mapping) {
+    const double cost = cost_of(mapping);
+    if (!mapping_.empty() && !is_less(cost, cost_)) return;
+    cost_ = cost;
+    mapping_ = std::move(mapping);
+  }
+  double cost_of(const Mapping& mapping) const {
+    return evaluate(request_.model, request_.slots, *request_.raw, mapping, request_.off_node)
+        .total;
+  }
+
+  Part solve_nodes(int effort) {
+    const Target target = Target::from(request_, ranks_.strength);
+    const Part previous = previous_.empty() ? Part() : nodes_of(tree_, previous_);
+    if (has_nothing_to_gain(target))
+      return previous.empty() ? packed_start(ranks_.view, target) : previous;
+    const std::vector<double> distances = tree_distances(request_.machine);
+    return solve_partition({ranks_, target, distances, previous, effort});
+  }
+
+  // Partitions the ranks of every node over the caches of the node.
+  Part solve_inside(const Part& over_nodes) const {
+    Part part(over_nodes.size(), 0);
+    for (int k = 0; k < tree_.nodes; ++k) {
+      std::vector<int> members, llcs;
+      for (int c = 0; c < tree_.llcs; ++c)
+        if (tree_.node_of[c] == k) llcs.push_back(c);
+      for (std::size_t i = 0; i < over_nodes.size(); ++i)
+        if (over_nodes[i] == k) members.push_back(static_cast<int>(i));
+      const Part own = solve_node(members, llcs);
+      for (std::size_t i = 0; i < members.size(); ++i) part[members[i]] = llcs[own[i]];
+    }
+    return part;
+  }
+
+  Part solve_node(const std::vector<int>& members, const std::vector<int>& llcs) const {
+    RankGraph ranks(ranks_.view, members);
+    const Target target = target_inside(ranks, llcs);
+    Part previous;
+    for (const int rank : members) {
+      if (previous_.empty()) break;
+      const auto at = std::find(llcs.begin(), llcs.end(), previous_[rank]);
+      if (at == llcs.end()) continue;
+      previous.push_back(static_cast<int>(at - llcs.begin()));
+    }
+    // If some ranks come from other nodes, there is no previous partition of this node.
+    if (previous.size() != members.size()) previous.clear();
+    if (has_nothing_to_gain(target))
+      return previous.empty() ? packed_start(ranks.view, target) : previous;
+    std::vector<double> distances(llcs.size() * llcs.size(), 1);
+    for (std::size_t c = 0; c < llcs.size(); ++c) distances[c * llcs.size() + c] = 0;
+    return solve_partition({ranks, target, distances, previous, 1});
+  }
+
+  // Returns the target inside one node. Bytes between caches cost time and load both ports. The
+  // loads inside the caches matter little, but even loads are better.
+  Target target_inside(const RankGraph& ranks, const std::vector<int>& llcs) const {
+    const std::size_t n = llcs.size();
+    double all = 0, ports = 0;
+    for (const double strength : ranks.strength) all += strength;
+    for (const int c : llcs) ports += tree_.per_port[c];
+    const double mean_port = ports / static_cast<double>(n);
+    Target target;
+    target.nodes = static_cast<int>(n);
+    target.unit = all > 0 ? std::exp2(-std::ilogb(all)) : 1;
+    const double scale = 1 / (mean_port > 0 ? mean_port : tree_.per_node[tree_.node_of[llcs[0]]]);
+    for (std::size_t c = 0; c < n; ++c) {
+      target.capacity.push_back(tree_.capacity[llcs[c]]);
+      if (target.capacity.back() > 0) {
+        target.smallest = target.usable++ == 0 ? target.capacity.back()
+                                               : std::min(target.smallest, target.capacity.back());
+      }
+      target.per_byte.push_back(target.unit * tuning::kInsideLoad);
+      for (std::size_t d = 0; d < n; ++d) {
+        const double time = request_.model.amount_cost_between(llcs[c], llcs[d], tree_.ranks);
+        const double crossing = time + 2 * mean_port / static_cast<double>(n);
+        target.link_per_byte.push_back(0);
+        target.penalty.push_back(c == d ? 0 : target.unit * scale * crossing);
+      }
+    }
+    target.uniform_penalty = is_uniform(target.penalty, n);
+    const double usable = std::max(1, target.usable);
+    target.mean_load = target.unit * tuning::kInsideLoad * all / usable;
+    target.least_squares = usable;
+    return target;
+  }
+
+  const MapRequest& request_;
+  int effort_;
+  RankGraph ranks_;
+  TreeTarget tree_;
+  Part previous_;
+  TreeSearch search_;
+  Mapping mapping_;  // the cheapest mapping so far
+  double cost_ = 0, now_ = 0;
+  Part best_start_;
+};
+
+}  // namespace
+
+bool nodes_tell_all(const MapRequest& request) {
+  const CostModel& model = request.model;
+  if (model.llcs != model.nodes || !model.port.empty()) return false;
+  const auto pairs = static_cast<std::size_t>(model.nodes * (model.nodes - 1) / 2);
+  if (model.link_capacity.size() != pairs) return false;
+  const Traffic& raw = *request.raw;
+  if (model.weight == Weight::kBytes || raw.total_messages() == 0)
+    return !model.byte_cost_is_shared;
+  if (model.weight == Weight::kTime && !are_in_proportion(model, raw.ranks())) return false;
+  std::map<std::pair<int, int>, int> cores, l2s;
+  for (const Slot& slot : request.slots) {
+    if (slot.seat.core >= 0 && ++cores[{slot.seat.llc.value, slot.seat.core}] > 1) return false;
+    if (slot.seat.l2 >= 0 && ++l2s[{slot.seat.llc.value, slot.seat.l2}] > 1 &&
+        model.message_cost_inside[1] != model.message_cost_inside[2])
+      return false;
+  }
+  return true;
+}
+
+Mapping solve_on_tree(const MapRequest& request, int effort) {
+  return TreeSolver(request, effort).run();
+}
+
+}  // namespace ondeloc::coordinated

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/tree_state.h"
+
+#include <algorithm>
+
+namespace ondeloc::coordinated {
+
+TreeState::TreeState(const TreeTarget& target) : target_(target) {
+  const auto n = static_cast<std::size_t>(target.ranks);
+  const auto c = static_cast<std::size_t>(target.llcs), k = static_cast<std::size_t>(target.nodes);
+  part_.resize(n);
+  members_.resize(c);
+  position_.resize(n);
+  price_.resize(n * c);
+  amount_.resize(n * c);
+  by_node_.resize(n * k);
+  loads_ = {std::vector<double>(k), std::vector<double>(target.per_link.size()),
+            std::vector<double>(c)};
+  scratch_ = loads_;
+}
+
+void TreeState::reset(const Part& part) {
+  part_ = part;
+  for (auto& list : members_) list.clear();
+  for (auto* numbers : {&price_, &amount_, &by_node_, &loads_.node, &loads_.link, &loads_.port})
+    std::fill(numbers->begin(), numbers->end(), 0);
+  locality_ = 0;
+  for (int i = 0; i < target_.ranks; ++i) {
+    const int own = part_[i], node = target_.node_of[own];
+    position_[i] = members_[own].size();
+    members_[own].push_back(i);
+    loads_.node[node] += target_.strength[i];
+    double* price = &price_[target_.at(i, 0)];
+    double* amount = &amount_[target_.at(i, 0)];
+    for (const TreeEdge& edge : target_.row(i)) {
+      const int there = part_[edge.peer];
+      for (int c = 0; c < target_.llcs; ++c) price[c] += target_.cost(edge, c, there);
+      amount[there] += edge.amount;
+    }
+    for (int c = 0; c < target_.llcs; ++c)
+      by_node_[static_cast<std::size_t>(i) * target_.nodes + target_.node_of[c]] += amount[c];
+    if (target_.has_ports) loads_.port[own] += target_.strength[i] - amount[own];
+    add_links_of(i, node, 0.5, loads_.link);
+    locality_ += price[own] / 2;
+  }
+  refresh();
+}
+
+void TreeState::add_links_of(int rank, int node, double sign, std::vector<double>& link) const {
+  for (int k = 0; k < target_.nodes; ++k) {
+    if (k != node)
+      link[target_.link_of[static_cast<std::size_t>(node) * target_.nodes + k]] +=
+          sign * amount_to_node(rank, k);
+  }
+}
+
+Value TreeState::value_of(const Loads& loads, double locality) const {
+  Value value;
+  double most = 0;
+  const auto add = [&](double seconds) {
+    most = std::max(most, seconds);
+    value.squares += seconds * seconds;
+  };
+  for (std::size_t k = 0; k < loads.node.size(); ++k) add(loads.node[k] * target_.per_node[k]);
+  for (std::size_t j = 0; j < loads.link.size(); ++j)
+    most = std::max(most, loads.link[j] * target_.per_link[j]);
+  for (std::size_t c = 0; target_.has_ports && c < loads.port.size(); ++c)
+    add(loads.port[c] * target_.per_port[c]);
+  value.cost = most + locality;
+  return value;
+}
+
+void TreeState::refresh() {
+  value_ = value_of(loads_, locality_);
+  congestion_ = -1;
+  const auto look = [&](const std::vector<double>& loads, const std::vector<double>& per,
+                        int kind) {
+    for (std::size_t at = 0; at < loads.size(); ++at) {
+      if (loads[at] * per[at] <= congestion_) continue;
+      congestion_ = loads[at] * per[at];
+      fullest_kind_ = kind;
+      fullest_ = static_cast<int>(at);
+    }
+  };
+  fullest_nodes_ = fullest_ports_ = {};
+  fullest_link_ = 0;
+  for (int k = 0; k < target_.nodes; ++k)
+    fullest_nodes_.add(k, loads_.node[k] * target_.per_node[k]);
+  for (int c = 0; c < target_.llcs; ++c)
+    fullest_ports_.add(c, loads_.port[c] * target_.per_port[c]);
+  for (std::size_t j = 0; j < loads_.link.size(); ++j)
+    fullest_link_ = std::max(fullest_link_, loads_.link[j] * target_.per_link[j]);
+  look(loads_.node, target_.per_node, 0);
+  look(loads_.link, target_.per_link, 1);
+  look(loads_.port, target_.per_port, 2);
+}
+
+bool TreeState::may_relieve(int a, int b) const {
+  const int m = target_.node_of[a], n = target_.node_of[b];
+  if (fullest_kind_ == 0) return m != n && (m == fullest_ || n == fullest_);
+  if (fullest_kind_ == 2) return a == fullest_ || b == fullest_;
+  return m != n;
+}
+
+// Adds the changes of two moves, one after the other: the rank to `to`, then the partner back.
+void TreeState::change_loads(int rank, int partner, int to, double edge, Loads& loads) const {
+  const int from = part_[rank], m = target_.node_of[from], n = target_.node_of[to];
+  const double strength = target_.strength[rank];
+  const double back = partner >= 0 ? target_.strength[partner] : 0;
+  if (target_.has_ports) {
+    const std::size_t in = target_.at(rank, 0);
+    loads.port[from] += 2 * amount_[in + from] - strength;
+    loads.port[to] += strength - 2 * amount_[in + to];
+    if (partner >= 0) {
+      const std::size_t out = target_.at(partner, 0);
+      loads.port[to] += 2 * (amount_[out + to] + edge) - back;
+      loads.port[from] += back - 2 * (amount_[out + from] - edge);
+    }
+  }
+  if (m == n) return;
+  loads.node[m] += back - strength;
+  loads.node[n] += strength - back;
+  add_links_of(rank, m, -1, loads.link);
+  add_links_of(rank, n, 1, loads.link);
+  if (partner < 0) return;
+  add_links_of(partner, n, -1, loads.link);
+  add_links_of(partner, m, 1, loads.link);
+  // The edge between the two ranks crosses before and after the swap. Each of the four lines above
+  // saw the other rank in its old place.
+  loads.link[target_.link_of[static_cast<std::size_t>(m) * target_.nodes + n]] += 2 * edge;
+}
+
+void TreeState::Fullest::add(int index, double load) {
+  for (int place = 0; place < 3; ++place) {
+    if (which[place] >= 0 && seconds[place] >= load) continue;
+    std::swap(which[place], index);
+    std::swap(seconds[place], load);
+    if (index < 0) return;
+  }
+}
+
+double TreeState::Fullest::without(int a, int b) const {
+  for (int place = 0; place < 3; ++place)
+    if (which[place] != a && which[place] != b) return seconds[place];
+  return 0;
+}
+
+double TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge) const {
+  const int from = part_[rank], m = target_.node_of[from], n = target_.node_of[to];
+  const double amount = edge == nullptr ? 0 : edge->amount;
+  const double strength = target_.strength[rank];
+  const double back = partner >= 0 ? target_.strength[partner] : 0;
+  double most =
+      m == n ? std::max(fullest_nodes_.seconds[0], fullest_link_) : fullest_nodes_.without(m, n);
+  if (m != n) {
+    most = std::max(most, (loads_.node[m] + back - strength) * target_.per_node[m]);
+    most = std::max(most, (loads_.node[n] + strength - back) * target_.per_node[n]);
+  }
+  if (target_.has_ports) {
+    const std::size_t in = target_.at(rank, 0);
+    double left = loads_.port[from] + 2 * amount_[in + from] - strength;
+    double joined = loads_.port[to] + strength - 2 * amount_[in + to];
+    if (partner >= 0) {
+      const std::size_t out = target_.at(partner, 0);
+      joined += 2 * (amount_[out + to] + amount) - back;
+      left += back - 2 * (amount_[out + from] - amount);
+    }
+    most = std::max({most, fullest_ports_.without(from, to), left * target_.per_port[from],
+                     joined * target_.per_port[to]});
+  }
+  return most + locality_after(rank, partner, to, edge);
+}
+
+double TreeState::locality_after(int rank, int partner, int to, const TreeEdge* edge) const {
+  const int from = part_[rank];
+  double locality = locality_ + price(rank, to) - price(rank, from);
+  if (partner >= 0) {
+    locality += price(partner, from) - price(partner, to);
+    if (edge != nullptr)
+      locality += 2 * target_.cost(*edge, from, to) - target_.cost(*edge, from, from) -
+                  target_.cost(*edge, to, to);
+  }
+  return locality;
+}
+
+Value TreeState::value_after(int rank, int partner, int to, const TreeEdge* edge) const {
+  scratch_ = loads_;
+  change_loads(rank, partner, to, edge == nullptr ? 0 : edge->amount, scratch_);
+  return value_of(scratch_, locality_after(rank, partner, to, edge));
+}
+
+void TreeState::shift(int rank, int to) {
+  const int from = part_[rank];
+  change_loads(rank, -1, to, 0, loads_);
+  locality_ += price(rank, to) - price(rank, from);
+  const auto& changed = target_.differing[target_.at(from, to)];
+  const int m = target_.node_of[from], n = target_.node_of[to];
+  for (const TreeEdge& edge : target_.row(rank)) {
+    double* price = &price_[target_.at(edge.peer, 0)];
+    for (const int c : changed) price[c] += target_.cost(edge, c, to) - target_.cost(edge, c, from);
+    double* amount = &amount_[target_.at(edge.peer, 0)];
+    amount[from] -= edge.amount;
+    amount[to] += edge.amount;
+    if (m == n) continue;
+    double* nodes = &by_node_[static_cast<std::size_t>(edge.peer) * target_.nodes];
+    nodes[m] -= edge.amount;
+    nodes[n] += edge.amount;
+  }
+  std::vector<int>& left = members_[from];
+  left[position_[rank]] = left.back();
+  position_[left.back()] = position_[rank];
+  left.pop_back();
+  position_[rank] = members_[to].size();
+  members_[to].push_back(rank);
+  part_[rank] = to;
+}
+
+void TreeState::move(int rank, int to) {
+  shift(rank, to);
+  refresh();
+}
+
+void TreeState::swap(int rank, int partner) {
+  const int from = part_[rank], to = part_[partner];
+  shift(rank, to);
+  shift(partner, from);
+  refresh();
+}
+
+}  // namespace ondeloc::coordinated

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A partition of the ranks over the last-level caches of a machine. The state keeps incrementally
+// all numbers that a move changes: for every rank the cost of its edges in each cache and its
+// amount with each cache, and the load of every memory, link and port. The numbers are those of
+// evaluate(), except that ranks save nothing by sharing a core or an L2. The time of one move grows
+// with the degree of the rank times the number of caches that the move brings nearer or farther.
+// Thread safety: none.
+#pragma once
+
+#include <vector>
+
+#include "mapcore/map/coordinated/starts.h"
+#include "mapcore/map/coordinated/state.h"
+#include "mapcore/map/coordinated/tree_target.h"
+
+namespace ondeloc::coordinated {
+
+class TreeState {
+ public:
+  explicit TreeState(const TreeTarget& target);
+  // REQUIRES: part[i] in range, no cache above its capacity.
+  void reset(const Part& part);
+
+  const TreeTarget& target() const { return target_; }
+  const Part& part() const { return part_; }
+  const std::vector<int>& members(int llc) const { return members_[llc]; }
+  int free_slots(int llc) const {
+    return target_.capacity[llc] - static_cast<int>(members_[llc].size());
+  }
+  // The cost in seconds; the sum of squared loads orders values of equal cost. `remote` is 0.
+  const Value& value() const { return value_; }
+  double congestion() const { return congestion_; }
+
+  // The cost of the rank's edges if the rank is in that cache and all other ranks stay.
+  double price(int rank, int llc) const { return price_[target_.at(rank, llc)]; }
+  // Returns the value after the rank moves to `to`, in exchange for `partner` (-1: alone). `edge`
+  // is the edge between the two ranks (nullptr: none). The state does not change.
+  Value value_after(int rank, int partner, int to, const TreeEdge* edge) const;
+  // A lower bound of the cost of value_after(), in constant time: links count only if the rank
+  // stays in its node. Nearly all candidates are rejected by this bound.
+  double least_after(int rank, int partner, int to, const TreeEdge* edge) const;
+  void move(int rank, int to);
+  void swap(int rank, int partner);
+
+  // The congestion falls only if the fullest resource loses load. Returns true if a rank that moves
+  // from `a` to `b` may reduce that load.
+  bool may_relieve(int a, int b) const;
+
+ private:
+  struct Loads {
+    std::vector<double> node, link, port;
+  };
+  // The fullest resources of a kind, in seconds: the largest that a move between two others leaves
+  // as it is.
+  struct Fullest {
+    int which[3] = {-1, -1, -1};
+    double seconds[3] = {0, 0, 0};
+    void add(int index, double load);
+    double without(int a, int b) const;
+  };
+  double locality_after(int rank, int partner, int to, const TreeEdge* edge) const;
+  void shift(int rank, int to);
+  void add_links_of(int rank, int node, double sign, std::vector<double>& link) const;
+  void change_loads(int rank, int partner, int to, double edge_amount, Loads& loads) const;
+  Value value_of(const Loads& loads, double locality) const;
+  void refresh();
+  double amount_to_node(int rank, int node) const {
+    return by_node_[static_cast<std::size_t>(rank) * static_cast<std::size_t>(target_.nodes) +
+                    static_cast<std::size_t>(node)];
+  }
+
+  const TreeTarget& target_;
+  Part part_;
+  std::vector<std::vector<int>> members_;
+  std::vector<std::size_t> position_;  // index of each rank among the members of its cache
+  std::vector<double> price_;          // ranks x llcs
+  std::vector<double> amount_;         // ranks x llcs
+  std::vector<double> by_node_;        // ranks x nodes
+  Loads loads_;
+  mutable Loads scratch_;
+  double locality_ = 0;
+  double congestion_ = 0;
+  Fullest fullest_nodes_, fullest_ports_;
+  double fullest_link_ = 0;
+  int fullest_kind_ = 0, fullest_ = 0;  // 0: memory, 1: link, 2: port
+  Value value_;
+};
+
+}  // namespace ondeloc::coordinated

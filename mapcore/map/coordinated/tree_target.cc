@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/map/coordinated/tree_target.h"
+
+#include <algorithm>
+
+namespace ondeloc::coordinated {
+namespace {
+
+void add_edges(const MapRequest& request, TreeTarget& target) {
+  const Traffic& traffic = *request.raw;
+  const CostModel& model = request.model;
+  const double of_byte = model.byte_weight(), of_message = model.message_bytes(target.ranks);
+  const double byte_factor = model.byte_factor(target.ranks);
+  const double message_factor = model.message_factor(target.ranks);
+  target.begin.reserve(static_cast<std::size_t>(target.ranks) + 1);
+  target.begin.push_back(0);
+  target.edges.reserve(traffic.all_edges().size());
+  for (int i = 0; i < target.ranks; ++i) {
+    const auto edges = traffic.edges(i);
+    const auto messages = traffic.messages(i);
+    double strength = 0;
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      const double amount = of_byte * edges[e].bytes + of_message * messages[e];
+      strength += amount;
+      target.edges.push_back(
+          {edges[e].peer, amount, byte_factor * edges[e].bytes, message_factor * messages[e]});
+    }
+    const auto at = static_cast<std::size_t>(i);
+    target.off_node.push_back(at < request.off_node.size() ? request.off_node[at] : 0);
+    target.strength.push_back(strength + target.off_node.back());
+    target.begin.push_back(target.edges.size());
+  }
+}
+
+void add_costs(const CostModel& model, TreeTarget& target) {
+  constexpr auto kInside = static_cast<std::size_t>(Domain::kLlc);
+  target.byte_cost = model.byte_cost;
+  target.message_cost = model.message_cost;
+  for (int c = 0; c < target.llcs; ++c) {
+    target.byte_cost[target.at(c, c)] = model.byte_cost_inside[kInside];
+    target.message_cost[target.at(c, c)] = model.message_cost_inside[kInside];
+  }
+  target.differing.resize(target.byte_cost.size());
+  for (int a = 0; a < target.llcs; ++a) {
+    for (int b = 0; b < target.llcs; ++b) {
+      for (int c = 0; a != b && c < target.llcs; ++c) {
+        const std::size_t from = target.at(c, a), to = target.at(c, b);
+        if (target.byte_cost[from] != target.byte_cost[to] ||
+            target.message_cost[from] != target.message_cost[to])
+          target.differing[target.at(a, b)].push_back(c);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TreeTarget::TreeTarget(const MapRequest& request)
+    : ranks(request.raw->ranks()),
+      llcs(request.model.llcs),
+      nodes(request.model.nodes),
+      links(static_cast<int>(request.model.link_capacity.size())),
+      capacity(static_cast<std::size_t>(llcs)),
+      node_of(request.model.node_of_llc),
+      link_of(request.model.link_of),
+      has_ports(!request.model.port.empty()) {
+  for (const Slot& slot : request.slots) ++capacity[slot.seat.llc.value];
+  double usable = 0, all = 0;
+  for (int k = 0; k < nodes; ++k) {
+    per_node.push_back(1 / request.model.bandwidth[k]);
+    bool is_usable = false;
+    for (int c = 0; c < llcs; ++c) is_usable = is_usable || (node_of[c] == k && capacity[c] > 0);
+    if (is_usable) usable += request.model.bandwidth[k];
+  }
+  for (const double rate : request.model.link_capacity) per_link.push_back(1 / rate);
+  for (const double rate : request.model.port) per_port.push_back(1 / rate);
+  per_port.resize(static_cast<std::size_t>(llcs), 0);
+  add_edges(request, *this);
+  add_costs(request.model, *this);
+  for (const double each : strength) all += each;
+  least_congestion = usable > 0 ? all / usable : 0;
+}
+
+}  // namespace ondeloc::coordinated

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cost model in the form that the search over last-level caches needs: every factor in the unit
+// of the cost, and the edges with their amounts and times. Thread safety: values.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mapcore/map/algorithm.h"
+
+namespace ondeloc::coordinated {
+
+struct TreeEdge {
+  int peer;
+  double amount;     // loads are sums of amounts
+  double byte_work;  // times byte_cost: seconds
+  double message_work;
+};
+
+// REQUIRES: request.traffic holds the amounts of the traffic request.raw.
+struct TreeTarget {
+  explicit TreeTarget(const MapRequest& request);
+
+  int ranks = 0, llcs = 0, nodes = 0, links = 0;
+  std::vector<int> capacity;  // slots of each cache
+  std::vector<int> node_of;   // of each cache
+  std::vector<int> link_of;   // row-major nodes x nodes, -1 on the diagonal
+  // Seconds for one unit of amount: 1 / B, 1 / X, 1 / Y. per_port is 0 if the model has no ports.
+  std::vector<double> per_node, per_link, per_port;
+  bool has_ports = false;
+  // Row-major llcs x llcs. The diagonal is the cost of two ranks in one cache.
+  std::vector<double> byte_cost, message_cost;
+  // At a x llcs + b: the caches whose cost to a differs from their cost to b.
+  std::vector<std::vector<int>> differing;
+  std::vector<std::size_t> begin;
+  std::vector<TreeEdge> edges;
+  std::vector<double> strength;  // amount of each rank with all others, off-node bytes included
+  std::vector<double> off_node;  // off-node bytes of each rank
+  double least_congestion = 0;   // lower bound for all mappings
+
+  std::size_t at(int c, int d) const {
+    return static_cast<std::size_t>(c) * static_cast<std::size_t>(llcs) +
+           static_cast<std::size_t>(d);
+  }
+  double cost(const TreeEdge& edge, int c, int d) const {
+    const std::size_t pair = at(c, d);
+    return edge.byte_work * byte_cost[pair] + edge.message_work * message_cost[pair];
+  }
+  std::span<const TreeEdge> row(int rank) const {
+    return std::span(edges).subspan(begin[rank], begin[rank + 1] - begin[rank]);
+  }
+};
+
+}  // namespace ondeloc::coordinated

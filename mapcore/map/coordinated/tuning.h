@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// All tuning constants of `coordinated`, each with its value, the reason, and the measurement
+// behind the value. "quality" is tests/bench/mapping/quality.cc on tests/data/npb and the generated
+// inputs, "speed" is tests/bench/mapping/speed.cc. Constants that are facts (an infinity, a
+// rounding error) are defined where they are used. Thread safety: constants.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ondeloc::coordinated::tuning {
+
+// All starts are valued up to this number of ranks. With more ranks, random, ondeloc and locality
+// never won (quality, 512 and 1024 ranks) and took a third of the time (speed).
+inline constexpr int kAllStarts = 256;
+// Factor on the best cost. Refinement does not bring a start beyond this cost to the best (quality,
+// 64 and 128 ranks). With few ranks, refinement may do so up to the larger factor (quality, 16 to
+// 64 ranks: stencils).
+inline constexpr double kWithinReach = 1.03;
+inline constexpr double kWithinReachOfFew = 1.2;
+inline constexpr int kFewToReach = 64;  // ranks, at most
+// Share of the cost: no rank moves for a smaller gain. The share is far above rounding and far
+// below the threshold of the decision (mapcore/decide/decider.h).
+inline constexpr double kWorthMoving = 1e-6;
+// Factor on the ideal cost: a present mapping below this cost is kept without a fresh solution. A
+// smaller gain is not worth a remap: the threshold of the decision is 2 %.
+inline constexpr double kNearIdeal = 1.02;
+// With at least this number of ranks, two methods that agree are taken for the optimum. With fewer
+// ranks, two methods agreed on partitions that were not the best (quality, 16 and 24 ranks).
+inline constexpr int kFewestToAgree = 32;
+// A graph with at most this mean number of edges per rank is a chain or a plane grid.
+inline constexpr std::size_t kSparseEdges = 4;
+
+// Seeds and work of the search. One unit of work is about one candidate.
+inline constexpr std::uint64_t kSeed = 5;  // the best of 1 to 10 (quality, tests/data/npb)
+inline constexpr std::int64_t kUnlimitedWork = 1'000'000'000;  // far above any descent seen
+inline constexpr std::int64_t kCoarseWork = 2000;              // more brings nothing (quality)
+inline constexpr std::int64_t kCycleWork = 30;                 // per vertex (quality)
+// Work per pair of vertices, in graphs of fewer than kFewVertices vertices. With the work of larger
+// graphs, stencils of 24 and 27 ranks stayed 3 to 8 % above annealing (quality).
+inline constexpr std::int64_t kPairWork = 16;
+inline constexpr int kFewVertices = 32;
+inline constexpr std::int64_t kRoundWork = 3;  // factor on the usual work, per round of EFFORT
+// The usual work is the smaller of kBaseWork + kEdgeWork per pair and kVertexWork per vertex. This
+// is about the work that Scotch needs (speed).
+inline constexpr std::int64_t kBaseWork = 4000, kEdgeWork = 25, kVertexWork = 30;
+// Up to this number of ranks, a start is refined on the smoothed cost too. Larger graphs were
+// already balanced while they were coarse (quality: no difference above).
+inline constexpr int kFewToSmooth = 64;
+// If ranks have more edges than this on average, coarsening looks only at heavy edges (speed).
+inline constexpr std::size_t kDenseEdges = 64;
+inline constexpr double kHeavyEdge = 1.01;  // times the mean edge; rounding makes no edge heavy
+inline constexpr double kSmoothing = 3;     // divided by the mean load (quality)
+inline constexpr int kSettleRounds = 4;     // no case needed more (quality)
+inline constexpr int kMoveBackRounds = 4;   // a limit; the rounds end before when no rank moves
+// Parts in which a start is valued. A bad start is left after the part that brings its cost above
+// the best known cost. Only the time depends on this number: more parts end earlier and value more
+// often.
+inline constexpr int kValueParts = 4;
+// Factor on the median strength: a vertex above this strength is heavy (quality, gromacs).
+inline constexpr double kHeavyStrength = 4;
+// Up to this number of vertices, every move and swap is tried (speed).
+inline constexpr int kExhaustive = 32;
+inline constexpr int kExhaustiveDistance = 32;  // the same limit for DistanceRefiner
+// Share of the congestion. If the fullest link is above this share, bounds take links into account
+// (speed).
+inline constexpr double kLinksMatter = 0.97;
+
+// The search over last-level caches (tree_solve.h).
+inline constexpr std::int64_t kTreeWork = 60;      // per rank (speed)
+inline constexpr std::int64_t kTreeRoundWork = 8;  // times kTreeWork, per unit of EFFORT (quality)
+inline constexpr int kTreeNodeEffort = 5;          // effort over the nodes if EFFORT is above 1
+// Weight of even loads against crossing bytes when the ranks of one node are given caches.
+inline constexpr double kInsideLoad = 1e-3;
+inline constexpr double kProportion = 1e-9;  // relative difference of bytes and messages
+
+// Sweeps (sweep.h).
+inline constexpr std::size_t kChainEdges = 12;   // mean edges of a rank; with more: not a grid
+inline constexpr int kLeastSweptRanks = 5;       // per node; merging finds smaller boxes (quality)
+inline constexpr double kLightEdge = 0.125;      // share of either rank's heaviest edge
+inline constexpr std::size_t kManySwept = 256;   // ranks; with more, fewer orders are tried (speed)
+inline constexpr std::size_t kOrdersOfMany = 3;  // the orders of the first three pivots (speed)
+// Far vertices from which distances are computed: a plane grid has four corners.
+inline constexpr std::size_t kPivots = 4;
+
+}  // namespace ondeloc::coordinated::tuning

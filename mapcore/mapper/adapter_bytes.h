@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells which network adapters carried the bytes that left the node, and from how far. Thread safety:
+// pure function.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mapcore/devices/device.h"
+#include "mapcore/report/report.h"
+
+namespace ondeloc {
+
+// For each adapter that a rank with off-node bytes surely sends through: the adapter that nic= has
+// chosen for the rank, or the only active adapter of the node's fastest kind. `near`: bytes of
+// ranks whose last CPUs are near the adapter. Ranks with several adapters, and adapters whose place
+// is not known, are left out. REQUIRES: report.ranks and report.off_node are filled.
+std::vector<ReportAdapter> bytes_by_adapter(std::span<const Device> devices, const Report& report);
+
+}  // namespace ondeloc

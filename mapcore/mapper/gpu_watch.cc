@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/gpu_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mapcore/devices/nic_plan.h"
+#include "mapcore/devices/process_environment.h"
+
+namespace ondeloc {
+namespace {
+
+// A driver counts memory without a file being opened: looks between two full looks.
+constexpr unsigned kFullLookEvery = 8;
+
+// "rank 3", "ranks 0-2,7".
+std::string ranks_text(const CpuSet& world) {
+  return fmt::format("rank{} {}", world.count() == 1 ? "" : "s", world.to_list());
+}
+
+}  // namespace
+
+GpuWatch::GpuWatch(std::vector<Device> devices, std::string root)
+    : devices_(std::move(devices)), root_(std::move(root)) {}
+
+bool GpuWatch::has_gpus() const {
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [](const Device& device) { return is_gpu(device.kind); });
+}
+
+// A kernel before 6.2 does not tell the number of files: it counts as changed.
+bool GpuWatch::is_due(const OfRank& rank, std::size_t files) const {
+  if (!rank.looked) return true;
+  if (!has_gpus()) return false;
+  return files == 0 || files != rank.files || looks_ % kFullLookEvery == 0;
+}
+
+bool GpuWatch::look(const Ranks& ranks) {
+  ++looks_;
+  if (ranks_.size() == 0) ranks_ = decltype(ranks_)(ranks.all().size());
+  bool changed = false;
+  for (const LocalRank rank : ranks.ids()) {
+    const RankState& state = ranks.at(rank);
+    if (!state.movable()) continue;
+    OfRank& known = ranks_[rank];
+    const std::size_t files = has_gpus() ? open_files_of(state.process, root_) : 0;
+    if (!is_due(known, files)) continue;
+    if (!known.looked) known.nic = variable_of(state.process, kNicVariable, root_);
+    known.files = files;
+    known.looked = true;
+    GpuUse use = gpus_of_process(state.process, devices_, root_);
+    // A rank that ends closes its files first.
+    if (!use.any() || use == known.use) continue;
+    known.near = near_gpus(use, devices_);
+    known.use = std::move(use);
+    changed = true;
+  }
+  return changed;
+}
+
+AllowedCpus GpuWatch::allowed(const SlotPlan& plan, const Mapping& current) const {
+  AllowedCpus allowed;
+  if (std::none_of(ranks_.begin(), ranks_.end(), [](const OfRank& rank) { return rank.use.any(); }))
+    return allowed;
+  for (const LocalRank rank : current.ids()) {
+    const Slot& slot = plan.slots[current[rank]];
+    const CpuSet& node = plan.machine.nodes[slot.node].pus;
+    CpuSet cpus;
+    if (ranks_[rank].use.any())
+      cpus = !ranks_[rank].near.empty()    ? ranks_[rank].near
+             : slot.pus.is_subset_of(node) ? node
+                                           : slot.pus;
+    allowed.push_back(std::move(cpus));
+  }
+  return allowed;
+}
+
+bool GpuWatch::has_unknown() const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const OfRank& rank) { return rank.use.any() && rank.near.empty(); });
+}
+
+std::string GpuWatch::names_of(const GpuUse& use) const {
+  std::string names;
+  for (const std::size_t gpu : use.gpus) names += (names.empty() ? "" : ",") + devices_[gpu].name;
+  return names;
+}
+
+void GpuWatch::fill(LocalRank rank, ReportRank& line) const {
+  if (static_cast<std::size_t>(rank.value) >= ranks_.size()) return;
+  const OfRank& of = ranks_[rank];
+  for (const std::size_t gpu : of.use.gpus) line.gpus.push_back(devices_[gpu].name);
+  line.gpu_source = of.use.source;
+  line.nic = of.nic;
+  if (of.near.empty()) return;
+  const auto is_near = [&](const std::string& cpus) {
+    const auto set = CpuSet::parse_list(cpus);
+    return set && !set->empty() && set->is_subset_of(of.near);
+  };
+  line.gpus_near_at_start = is_near(line.start_cpus);
+  line.gpus_near_at_end = is_near(line.final_cpus);
+}
+
+std::vector<std::string> GpuWatch::notes(const Ranks& ranks) const {
+  CpuSet near, unknown;  // world ranks
+  for (const LocalRank rank : ranks_.ids()) {
+    if (!ranks_[rank].use.any()) continue;
+    (ranks_[rank].near.empty() ? unknown : near).set(PuOs(ranks.at(rank).world.value));
+  }
+  std::vector<std::string> notes;
+  if (!near.empty())
+    notes.push_back(
+        fmt::format("GPUs: {} may be bound to CPUs near their GPUs only", ranks_text(near)));
+  if (!unknown.empty())
+    notes.push_back(
+        fmt::format("GPUs: {} may not leave the NUMA node: which GPU each uses, or where that GPU "
+                    "is, is not known",
+                    ranks_text(unknown)));
+  return notes;
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/live_report.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mapcore/base/new_file.h"
+
+namespace ondeloc {
+
+void LiveReport::publish(std::string_view text) {
+  UniqueFd next(memfd_create(kLiveReportName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!next.valid() || fchmod(next.get(), S_IRUSR | S_IWUSR) != 0) return;
+  if (!write_to(next.get(), text, kLiveReportName)) return;
+  if (fcntl(next.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+    return;
+  file_ = std::move(next);
+}
+
+}  // namespace ondeloc

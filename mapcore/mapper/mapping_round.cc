@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/mapping_round.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "mapcore/binding/proc.h"
+#include "mapcore/decide/migration.h"
+#include "mapcore/mapper/report_levels.h"
+
+namespace ondeloc {
+namespace {
+
+// The cap is not below the floor, like in the interval controller.
+DeciderOptions decider_options(const Options& options) {
+  return {.threshold = options.threshold,
+          .slope = options.slope,
+          .longest = 1e-3 * std::max(options.interval_ms, options.max_interval_ms),
+          .rule = options.decide};
+}
+
+void note_decision(const Decision& decision, ReportInterval& line) {
+  line.decision = name_of(decision.kind);
+  line.gain = decision.gain;
+  line.threshold = decision.threshold;
+  line.migration = decision.migration;
+  line.horizon = decision.horizon;
+  line.ledger = decision.ledger;
+}
+
+std::optional<SlotIndex> free_slot(const SlotSet& slots,
+                                   const IndexedVector<SlotIndex, char>& taken,
+                                   const CpuSet& cpus) {
+  for (const SlotIndex index : slots.ids())
+    if (taken[index] == 0 && slots[index].pus == cpus) return index;
+  return std::nullopt;
+}
+
+}  // namespace
+
+MappingRound::MappingRound(const Options& options, const Machine& whole, Placement& placement,
+                           Ranks& ranks, const MachineFile* measured)
+    : options_(options),
+      whole_(whole),
+      placement_(placement),
+      ranks_(ranks),
+      measured_(measured),
+      model_(model_of_step()),
+      decider_(decider_options(options)) {}
+
+CostModel MappingRound::model_of_step() const {
+  CostOverrides overrides;
+  overrides.weight = options_.weight;
+  overrides.measured = measured_;
+  return CostModel::from(placement_.slots().machine, overrides);
+}
+
+// Bytes of the ranks that would move, if their memory follows. Asking for the bytes of all ranks
+// takes longer than the rest of an interval.
+std::vector<double> MappingRound::private_bytes(const Mapping& mapping) const {
+  if (!placement_.memory_follows()) return {};
+  std::vector<double> bytes(mapping.size());
+  for (std::size_t i = 0; i < mapping.size(); ++i) {
+    const RankState& state = ranks_.all()[i];
+    const bool moves = changes_cpus(placement_.slots().slots, placement_.current()[i], mapping[i]);
+    if (!moves || !state.movable()) continue;
+    bytes[i] = static_cast<double>(read_private_bytes(state.process).value_or(0));
+  }
+  return bytes;
+}
+
+double MappingRound::cost_of(const Mapping& mapping, const Traffic& traffic,
+                             const CounterDelta& delta) const {
+  return evaluate(model_, placement_.slots().slots, traffic, mapping, delta.off_node).total;
+}
+
+double MappingRound::cost_at_start(const Traffic& traffic, const CounterDelta& delta,
+                                   double cost_now) {
+  if (start_.size() != placement_.current().size() || !is_valid(start_, placement_.slots().slots))
+    start_ = placement_.current();
+  return start_ == placement_.current() ? cost_now : cost_of(start_, traffic, delta);
+}
+
+Result<Mapping> MappingRound::map(const Traffic& traffic, const CounterDelta& delta) const {
+  const SlotPlan& plan = placement_.slots();
+  return compute_mapping(options_.algorithm, {plan.machine, plan.slots, traffic, model_,
+                                              placement_.current(), delta.off_node, &whole_});
+}
+
+// The mapping with pinned ranks left in place and ranks near their GPUs.
+Mapping MappingRound::permitted(Mapping wanted, const Traffic& traffic,
+                                const CounterDelta& delta) const {
+  const SlotSet& slots = placement_.slots().slots;
+  const AllowedCpus allowed = placement_.constraints(ranks_);
+  const bool torn = count_outside(wanted, slots, allowed) > 0;
+  wanted = placement_.without_pinned(std::move(wanted), ranks_);
+  if (!torn) return wanted;
+  return improve_allowed(std::move(wanted), slots, allowed,
+                         [&](const Mapping& mapping) { return cost_of(mapping, traffic, delta); });
+}
+
+// Valid while `option` is. A rank whose memory cannot follow loses more than any message mapping
+// gains, hence has_room.
+Candidate MappingRound::candidate(Option& option) const {
+  const auto bytes = [this, &option]() -> const std::vector<double>& {
+    if (!option.bytes) option.bytes = private_bytes(option.mapping);
+    return *option.bytes;
+  };
+  return {option.cost, placement_.changes(option.mapping),
+          moves_many(placement_.slots().slots, model_, placement_.current(), option.mapping),
+          [this, &option, bytes] {
+            return migration_seconds(model_, placement_.slots().slots, placement_.current(),
+                                     option.mapping, bytes(), placement_.memory_follows());
+          },
+          [this, &option, bytes] { return placement_.pages_fit(option.mapping, bytes()); }};
+}
+
+Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
+                              double cost_now, Mapping& chosen) {
+  const double cost_start = cost_at_start(traffic, delta, cost_now);
+  const Observation seen{traffic, seconds, cost_now, cost_start, placement_.keeps_bindings()};
+  if (const auto clear = decider_.observe(seen)) return *clear;
+  auto mapped = map(traffic, delta);
+  if (!mapped) {
+    placement_.notes().insert(mapped.error().message());
+    return decider_.undecided(DecisionKind::kFailed);
+  }
+  Option wanted{permitted(*std::move(mapped), traffic, delta), 0, {}};
+  wanted.cost = cost_of(wanted.mapping, traffic, delta);
+  Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};
+  const Decision decision = decider_.decide(candidate(wanted), candidate(back));
+  if (decision.kind == DecisionKind::kNoRoom)
+    placement_.notes().insert(
+        "a better mapping was not applied: a NUMA node has no room for the memory that would "
+        "follow (memory=stay moves the ranks without their memory)");
+  chosen = std::move(decision.kind == DecisionKind::kReturns ? back : wanted).mapping;
+  return decision;
+}
+
+ReportInterval MappingRound::measure(const CounterDelta& delta, const Traffic& traffic) const {
+  ReportInterval line;
+  line.decision = name_of(DecisionKind::kWaits);
+  line.bytes = traffic.total();
+  line.messages = delta.messages;
+  for (const double bytes : delta.off_node) line.off_node_bytes += bytes;
+  const Cost now =
+      evaluate(model_, placement_.slots().slots, traffic, placement_.current(), delta.off_node);
+  line.remote_share_before = line.remote_share_after = now.remote_share;
+  line.peak_load_before = line.peak_load_after = now.peak_load;
+  line.cost_before = line.cost_after = now.total;
+  return line;
+}
+
+DomainTraffic MappingRound::domains_of(const Mapping& mapping, const Traffic& traffic) const {
+  return traffic_by_domain(placement_.slots().slots, traffic, mapping);
+}
+
+// To be called before the mapping changes.
+void MappingRound::count_levels(const Traffic& traffic, ReportInterval& line) {
+  const DomainTraffic now = domains_of(placement_.current(), traffic);
+  const bool has_moved = start_.size() == placement_.current().size() &&
+                         is_valid(start_, placement_.slots().slots) &&
+                         !(start_ == placement_.current());
+  levels_.before += has_moved ? domains_of(start_, traffic) : now;
+  levels_.after += now;
+  line.domains = report_domains({now, now});
+}
+
+ReportInterval MappingRound::measure(const CounterDelta& delta) {
+  const Traffic traffic(delta.matrix);
+  ReportInterval line = measure(delta, traffic);
+  count_levels(traffic, line);
+  return line;
+}
+
+ReportInterval MappingRound::run(const CounterDelta& delta, double seconds) {
+  const auto start = std::chrono::steady_clock::now();
+  const Traffic traffic(delta.matrix);
+  ReportInterval line = measure(delta, traffic);
+  count_levels(traffic, line);
+  Mapping chosen;
+  const Decision decision = decide(traffic, delta, seconds, line.cost_before, chosen);
+  note_decision(decision, line);
+  line.compute_us =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  if (decision.moves()) note_applied(placement_.apply(chosen, ranks_), delta, traffic, line);
+  return line;
+}
+
+// Empty if the step lacks a rank or a free slot of its CPUs. Several slots have the same CPUs where
+// ranks outnumber the CPUs.
+std::optional<Mapping> MappingRound::recorded(Mapping mapping, const RecordedTurn& turn) const {
+  const SlotSet& slots = placement_.slots().slots;
+  IndexedVector<LocalRank, const RecordedMove*> move_of(mapping.size());
+  std::size_t found = 0;
+  for (const RecordedMove& move : turn.moves)
+    for (const LocalRank rank : mapping.ids())
+      if (ranks_.at(rank).world.value == move.world_rank && move_of[rank] == nullptr)
+        move_of[rank] = &move, ++found;
+  if (found < turn.moves.size()) return std::nullopt;
+  IndexedVector<SlotIndex, char> taken(slots.size());
+  for (const LocalRank rank : mapping.ids())
+    if (move_of[rank] == nullptr) taken[mapping[rank]] = 1;
+  for (const LocalRank rank : mapping.ids()) {
+    if (move_of[rank] == nullptr) continue;
+    const auto slot = free_slot(slots, taken, move_of[rank]->cpus);
+    if (!slot) return std::nullopt;
+    mapping[rank] = *slot;
+    taken[*slot] = 1;
+  }
+  return mapping;
+}
+
+ReportInterval MappingRound::repeat(const CounterDelta& delta,
+                                    std::span<const RecordedTurn> turns) {
+  const Traffic traffic(delta.matrix);
+  ReportInterval line = measure(delta, traffic);
+  count_levels(traffic, line);
+  if (placement_.keeps_bindings()) {
+    line.decision = name_of(DecisionKind::kFixed);
+    return line;
+  }
+  for (const RecordedTurn& turn : turns) {
+    const auto wanted = recorded(placement_.current(), turn);
+    if (!wanted) {
+      placement_.notes().insert(
+          "some moves of repeat= were left out: they name ranks or CPUs that this step does not "
+          "have "
+          "in this form (run the step with the same ranks, CPUs and binding as the recorded one)");
+      continue;
+    }
+    line.decision = name_of(DecisionKind::kRepeats);
+    note_applied(placement_.apply(placement_.without_pinned(*wanted, ranks_), ranks_), delta,
+                 traffic, line);
+  }
+  return line;
+}
+
+void MappingRound::note_applied(const ApplyResult& applied, const CounterDelta& delta,
+                                const Traffic& traffic, ReportInterval& line) const {
+  for (const LocalRank rank : applied.moved) {
+    line.moved.push_back(ranks_.at(rank).world.value);
+    line.moved_to.push_back(placement_.cpus_of(rank).to_list());
+  }
+  line.remapped = !applied.moved.empty();
+  const Cost then =
+      evaluate(model_, placement_.slots().slots, traffic, placement_.current(), delta.off_node);
+  line.remote_share_after = then.remote_share;
+  line.peak_load_after = then.peak_load;
+  line.cost_after = then.total;
+  TrafficChange change = change_of(line.domains);
+  change.after = domains_of(placement_.current(), traffic);
+  line.domains = report_domains(change);
+}
+
+std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delta) {
+  if (placement_.keeps_bindings()) return std::nullopt;
+  const Mapping nearer = placement_.inside_allowed(ranks_);
+  if (!placement_.changes(nearer) || !placement_.pages_fit(nearer, private_bytes(nearer)))
+    return std::nullopt;
+  const Traffic traffic(delta.matrix);
+  ReportInterval line = measure(delta, traffic);
+  line.decision = name_of(DecisionKind::kFollows);
+  start_.clear();
+  decider_.forget_costs();
+  note_applied(placement_.apply(nearer, ranks_), delta, traffic, line);
+  return line;
+}
+
+std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& delta) {
+  const Traffic traffic(delta.matrix);
+  ReportInterval line = measure(delta, traffic);
+  count_levels(traffic, line);
+  const auto applied = placement_.follow_cpuset(whole_, ranks_);
+  if (!applied) return std::nullopt;
+  line.decision = name_of(DecisionKind::kFollows);
+  model_ = model_of_step();
+  start_.clear();
+  decider_.forget_costs();
+  note_applied(*applied, delta, traffic, line);
+  return line;
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// One interval of the mapper: from counted traffic to moved ranks, and its entry in the report.
+// Thread safety: for one thread.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "mapcore/decide/decider.h"
+#include "mapcore/decide/levels.h"
+#include "mapcore/map/algorithm.h"
+#include "mapcore/mapper/counters.h"
+#include "mapcore/mapper/placement.h"
+#include "mapcore/report/recorded_moves.h"
+#include "mapcore/report/report.h"
+
+namespace ondeloc {
+
+class MappingRound {
+ public:
+  // `whole`: the machine before it was restricted to the step. `measured`: its machine file, may be
+  // nullptr. All references and pointers outlive the object.
+  MappingRound(const Options& options, const Machine& whole, Placement& placement, Ranks& ranks,
+               const MachineFile* measured = nullptr);
+
+  // `seconds`: the time in which the traffic in `delta` was sent. Moves ranks if that is worth it.
+  ReportInterval run(const CounterDelta& delta, double seconds);
+  // The entry of an interval after which nothing is decided: the last interval of a step.
+  ReportInterval measure(const CounterDelta& delta);
+  // To be called instead of run() if a recorded series is applied again (repeat=): moves the ranks
+  // as `turns` say, one after the other, and maps nothing. Moves that do not fit the step are left
+  // out, and a note says so.
+  ReportInterval repeat(const CounterDelta& delta, std::span<const RecordedTurn> turns);
+  // To be called instead of run() if the step's CPUs changed: places the ranks again on a new model
+  // and forgets what earlier moves cost. Empty if the ranks could not be placed.
+  std::optional<ReportInterval> follow_cpuset(const CounterDelta& delta);
+  // The same if Placement::allow() was called: moves ranks that are away from their GPUs to CPUs
+  // near them. Empty if there is nothing to move, or no room for the memory that would follow.
+  std::optional<ReportInterval> follow_gpus(const CounterDelta& delta);
+
+  const CostModel& model() const { return model_; }
+  // The traffic of all intervals by domain: before = if no rank had moved, after = as they moved.
+  // Empty if neither report= nor verbose asks for it.
+  const TrafficChange& levels() const { return levels_; }
+
+ private:
+  // A mapping that could be applied, and the memory that would follow, read when it is needed.
+  struct Option {
+    Mapping mapping;
+    double cost = 0;
+    std::optional<std::vector<double>> bytes;
+  };
+  ReportInterval measure(const CounterDelta& delta, const Traffic& traffic) const;
+  double cost_of(const Mapping& mapping, const Traffic& traffic, const CounterDelta& delta) const;
+  double cost_at_start(const Traffic& traffic, const CounterDelta& delta, double cost_now);
+  Result<Mapping> map(const Traffic& traffic, const CounterDelta& delta) const;
+  Mapping permitted(Mapping wanted, const Traffic& traffic, const CounterDelta& delta) const;
+  Candidate candidate(Option& option) const;
+  Decision decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
+                  double cost_now, Mapping& chosen);
+  std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
+  std::vector<double> private_bytes(const Mapping& mapping) const;
+  CostModel model_of_step() const;
+  DomainTraffic domains_of(const Mapping& mapping, const Traffic& traffic) const;
+  void count_levels(const Traffic& traffic, ReportInterval& line);
+  void note_applied(const ApplyResult& applied, const CounterDelta& delta, const Traffic& traffic,
+                    ReportInterval& line) const;
+
+  const Options& options_;
+  const Machine& whole_;
+  Placement& placement_;
+  Ranks& ranks_;
+  const MachineFile* measured_;
+  CostModel model_;
+  Decider decider_;
+  Mapping start_;  // the mapping that the ledger compares with
+  TrafficChange levels_;
+};
+
+}  // namespace ondeloc

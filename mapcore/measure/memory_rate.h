@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the rate at which CPUs read memory, a thread on each. Thread safety: one call at a time.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mapcore/base/ids.h"
+#include "mapcore/base/result.h"
+
+namespace ondeloc {
+
+struct Reader {
+  PuOs cpu;   // where the thread runs
+  PuOs home;  // the CPU that touches the memory first: it lies on that CPU's node
+};
+
+// Bytes per second of each reader while all read at once, for about `seconds`, each `bytes` of its
+// own. Errors: no memory, or a thread cannot run on its CPU.
+Result<std::vector<double>> measure_reads(std::span<const Reader> readers, std::size_t bytes,
+                                          double seconds);
+
+}  // namespace ondeloc

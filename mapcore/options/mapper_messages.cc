@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/options/mapper_messages.h"
+
+#include "mapcore/base/printable.h"
+
+namespace ondeloc {
+
+std::string encode_messages(const std::vector<std::string>& lines) {
+  constexpr std::size_t kMarks = 2;  // kMapperStarted, kMessagesEnd
+  std::string text = "\n";
+  for (const std::string& line : lines) {
+    const std::string shown = printable(line);
+    if (text.size() + shown.size() + 1 + kMarks <= kMaxMessages) text += shown + "\n";
+  }
+  return text + kMessagesEnd;
+}
+
+MapperMessages decode_messages(std::string_view text) {
+  MapperMessages messages;
+  messages.was_started = text.starts_with(kMapperStarted);
+  if (messages.was_started) text.remove_prefix(1);
+  const std::size_t end = text.find(kMessagesEnd);
+  messages.has_begun = text.starts_with('\n');
+  messages.is_complete = end != text.npos;
+  messages.text = text.substr(0, end);
+  return messages;
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text that goes from ondeloc-mapper through a pipe to slurmstepd at the end of a step:
+//
+//   kMapperStarted   the plugin writes it before it starts the mapper
+//   newline          the mapper's text begins; without it the mapper did not come to its end
+//   lines            each ends with a newline
+//   kMessagesEnd     the mapper has said its last word. The reader stops here: another process
+//                    of the user may keep the pipe open
+//
+// The mapper writes all of its part with one write(2). The reader trusts nothing: the pipe is the
+// user's. Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ondeloc {
+
+inline constexpr char kMapperStarted = '+';
+inline constexpr char kMessagesEnd = '\4';
+// Bytes in the pipe at most. Less than PIPE_BUF, so that a write is whole or fails.
+inline constexpr std::size_t kMaxMessages = 2048;
+
+// The mapper's part: the lines that fit, each printable().
+std::string encode_messages(const std::vector<std::string>& lines);
+
+struct MapperMessages {
+  bool was_started = false;  // the plugin came as far as starting a mapper
+  bool has_begun = false;    // the mapper came to its end
+  bool is_complete = false;  // and its last word is there
+  std::string_view text;     // the lines
+};
+// `text`: the bytes read so far. The result points into `text`.
+MapperMessages decode_messages(std::string_view text);
+
+}  // namespace ondeloc

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Distributions of ranks over the compute nodes of a step: the distributions of srun's
+// --distribution, and the one that `coordinated` finds. Thread safety: pure functions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/comm/comm_matrix.h"
+#include "mapcore/place/network.h"
+
+namespace ondeloc {
+
+// node[rank] = number of the node, from 0.
+using NodeOfRank = std::vector<int>;
+
+// The same number of ranks on each node as in `counts`, in srun's order.
+NodeOfRank block_layout(const std::vector<int>& counts);   // consecutive ranks share a node
+NodeOfRank cyclic_layout(const std::vector<int>& counts);  // consecutive ranks change the node
+NodeOfRank plane_layout(const std::vector<int>& counts, int size);  // `size` ranks, then the next
+
+// The cheapest distribution that `coordinated` finds on the network, in a short and in a long
+// search. Never more expensive than block and cyclic. REQUIRES: the network has as many slots as
+// there are ranks.
+Result<NodeOfRank> placed_layout(const Network& network, const Traffic& traffic);
+
+struct LayoutCost {
+  double bytes = 0, messages = 0;  // between nodes
+  double share = 0;                // of all bytes between different ranks
+  double most = 0;                 // bytes through the fullest adapter, both directions
+  int fullest = 0;                 // node of that adapter
+  double seconds = 0;              // predicted, network.h
+};
+LayoutCost cost_of_layout(const Network& network, const Traffic& traffic, const NodeOfRank& layout);
+
+// The ranks of each node, ascending.
+std::vector<std::vector<int>> ranks_by_node(const NodeOfRank& layout, std::size_t nodes);
+
+}  // namespace ondeloc

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings that ondeloc-mapper is started with, for the mapper and for the recorder.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mapcore/options/options.h"
+
+namespace ondeloc {
+
+struct MapperConfig {
+  int segment_fd = -1;
+  int channel_fd = -1;
+  Options options;
+  std::string node;
+  std::string topology;      // empty: the host
+  std::string machine_file;  // of the user or the site; empty: none
+  std::uint32_t min_interval_ms = SiteOptions().min_interval_ms;
+  std::string no_events;     // why nobody listens to events, for the notes; empty: somebody does
+  std::string devices_root;  // for tests: the tree of /proc and /sys in which GPUs are looked for
+  bool read_rows = true;     // false: test switch no-rows
+};
+
+}  // namespace ondeloc

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/topology/machine_file.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "mapcore/base/json_text.h"
+#include "mapcore/base/printable.h"
+#include "mapcore/base/read_file.h"
+#include "mapcore/base/text.h"
+
+namespace ondeloc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr double kNanosecond = 1e-9;
+constexpr double kMostNanoseconds = 1e9;  // a second: no message between two cores takes as long
+constexpr double kMostBytesPerSecond = 1e15;
+constexpr std::size_t kMostText = 256;
+constexpr std::size_t kMostObjects = 4096;
+
+double from_nanoseconds(double ns) { return ns * kNanosecond; }
+// Four digits are more than a measurement has.
+double rounded(double value) {
+  if (value <= 0) return 0;
+  const double scale = std::pow(10, 3 - std::floor(std::log10(value)));
+  return std::round(value * scale) / scale;
+}
+double to_nanoseconds(double seconds) { return rounded(seconds / kNanosecond); }
+
+// Reads members of JSON objects and keeps the first thing that is wrong.
+class Reader {
+ public:
+  const std::string& fault() const { return fault_; }
+  bool is_good() const { return fault_.empty(); }
+  void refuse(const std::string& what) {
+    if (fault_.empty()) fault_ = what;
+  }
+
+  double number(const Json& object, const char* key, double most) {
+    if (!object.is_object() || !object.contains(key)) return 0;
+    const Json& value = object[key];
+    const double read = value.is_number() ? value.get<double>() : -1;
+    if (read >= 0 && read <= most) return read;
+    refuse(fmt::format("\"{}\" is not a number from 0 to {:g}", key, most));
+    return 0;
+  }
+  int count(const Json& object, const char* key, int most) {
+    return static_cast<int>(number(object, key, most));
+  }
+  std::string text(const Json& object, const char* key) {
+    if (!object.is_object() || !object.contains(key)) return "";
+    if (!object[key].is_string() || object[key].get_ref<const std::string&>().size() > kMostText) {
+      refuse(fmt::format("\"{}\" is not a text of at most {} characters", key, kMostText));
+      return "";
+    }
+    return printable(object[key].get<std::string>());
+  }
+  // The elements of a list; none where it is missing.
+  const Json& list(const Json& object, const char* key) {
+    static const Json kNone = Json::array();
+    if (!object.contains(key)) return kNone;
+    if (object[key].is_array() && object[key].size() <= kMostObjects) return object[key];
+    refuse(fmt::format("\"{}\" is not a list of at most {} elements", key, kMostObjects));
+    return kNone;
+  }
+
+ private:
+  std::string fault_;
+};
+
+void read_domains(Reader& reader, const Json& document, MachineFile& file) {
+  if (!document.contains("domains") || !document["domains"].is_object())
+    return reader.refuse("the object \"domains\" is missing");
+  for (int d = 0; d < kDomainCount; ++d) {
+    const char* key = domain_key(static_cast<Domain>(d));
+    if (!document["domains"].contains(key)) continue;
+    const Json& object = document["domains"][key];
+    file.domains[d] = {from_nanoseconds(reader.number(object, "latency_ns", kMostNanoseconds)),
+                       reader.number(object, "bandwidth", kMostBytesPerSecond),
+                       from_nanoseconds(reader.number(object, "home_other_ns", kMostNanoseconds))};
+  }
+}
+
+void read_memory_rates(Reader& reader, const Json& document, MachineFile& file) {
+  constexpr int kMostNode = 4096;
+  for (const Json& node : reader.list(document, "nodes")) {
+    file.nodes.push_back({reader.count(node, "os", kMostNode),
+                          reader.number(node, "alone", kMostBytesPerSecond),
+                          reader.number(node, "shared", kMostBytesPerSecond)});
+  }
+  for (const Json& link : reader.list(document, "links")) {
+    file.links.push_back({reader.count(link, "from", kMostNode),
+                          reader.count(link, "to", kMostNode),
+                          reader.number(link, "bandwidth", kMostBytesPerSecond)});
+  }
+  file.core_bandwidth = reader.number(document, "core_bandwidth", kMostBytesPerSecond);
+  file.port_bandwidth = reader.number(document, "port_bandwidth", kMostBytesPerSecond);
+}
+
+bool measured_something(const MachineFile& file) {
+  for (const MeasuredDomain& domain : file.domains)
+    if (domain.latency > 0) return true;
+  return !file.nodes.empty();
+}
+
+}  // namespace
+
+std::string MachineFile::source() const { return fmt::format("measured {} on {}", date, host); }
+
+Result<MachineFile> parse_machine_file(std::string_view text, std::string_view name) {
+  const auto fault = [&](const std::string& what) {
+    return Error(
+        fmt::format("machine file '{}': {}; write it with ondeloc measure -o FILE", name, what));
+  };
+  if (is_json_too_deep(text)) return fault("brackets nest too deep");
+  const Json document = Json::parse(text, nullptr, false);
+  if (document.is_discarded() || !document.is_object())
+    return fault("the file is not a JSON object");
+  Reader reader;
+  if (reader.count(document, "ondeloc_machine", kVersion) != kVersion)
+    return fault(
+        fmt::format("\"ondeloc_machine\", the version of the format, is not {}", kVersion));
+  MachineFile file;
+  file.date = reader.text(document, "date");
+  file.host = reader.text(document, "host");
+  file.cpu = reader.text(document, "cpu");
+  file.kernel = reader.text(document, "kernel");
+  file.busy = document.contains("busy") && document["busy"] == true;
+  file.cpus = reader.count(document, "cpus", CpuSet::kMaxCpu);
+  file.llcs = reader.count(document, "llcs", CpuSet::kMaxCpu);
+  file.packages = reader.count(document, "packages", CpuSet::kMaxCpu);
+  read_domains(reader, document, file);
+  read_memory_rates(reader, document, file);
+  if (!reader.is_good()) return fault(reader.fault());
+  if (file.date.empty() || file.host.empty()) return fault("\"date\" or \"host\" is missing");
+  if (!measured_something(file)) return fault("the file has no measured number");
+  return file;
+}
+
+Result<MachineFile> read_machine_file(const std::string& path) {
+  const auto text = read_file(path, kMaxMachineFileBytes);
+  if (!text) return Error(text.error()).within("machine file");
+  return parse_machine_file(*text, name_of_input(path));
+}
+
+std::string to_json(const MachineFile& file) {
+  Json json = {{"ondeloc_machine", kVersion}, {"date", file.date},
+               {"host", file.host},           {"cpu", file.cpu},
+               {"kernel", file.kernel},       {"busy", file.busy},
+               {"cpus", file.cpus},           {"llcs", file.llcs},
+               {"packages", file.packages},   {"domains", Json::object()}};
+  for (int d = 0; d < kDomainCount; ++d) {
+    const MeasuredDomain& domain = file.domains[d];
+    if (domain.latency <= 0) continue;
+    Json& entry = json["domains"][domain_key(static_cast<Domain>(d))];
+    entry = {{"latency_ns", to_nanoseconds(domain.latency)},
+             {"bandwidth", rounded(domain.bandwidth)}};
+    if (domain.home_other > 0) entry["home_other_ns"] = to_nanoseconds(domain.home_other);
+  }
+  json["nodes"] = Json::array();
+  for (const MeasuredNode& node : file.nodes)
+    json["nodes"].push_back(
+        {{"os", node.os}, {"alone", rounded(node.alone)}, {"shared", rounded(node.shared)}});
+  json["links"] = Json::array();
+  for (const MeasuredLink& link : file.links)
+    json["links"].push_back(
+        {{"from", link.from}, {"to", link.to}, {"bandwidth", rounded(link.bandwidth)}});
+  json["core_bandwidth"] = rounded(file.core_bandwidth);
+  json["port_bandwidth"] = rounded(file.port_bandwidth);
+  return json_text(json);
+}
+
+int count_packages(const Machine& machine) {
+  std::set<int> packages;
+  for (const Pu& pu : machine.pus) packages.insert(machine.seat_of(pu).package);
+  return static_cast<int>(packages.size());
+}
+
+Status check_machine_file(const MachineFile& file, const Machine& whole, std::string_view name) {
+  const int cpus = static_cast<int>(whole.pus.size()), llcs = static_cast<int>(whole.llcs.size());
+  const int packages = count_packages(whole);
+  const bool same_cpu = file.cpu.empty() || whole.model.empty() || file.cpu == whole.model;
+  if (same_cpu && file.cpus == cpus && file.llcs == llcs && file.packages == packages) return {};
+  return Error(fmt::format(
+      "machine file '{}': {} ({}, {} CPUs, {} last-level caches, {} packages), and this machine is "
+      "another ({}, {}, {}, {}); run ondeloc measure here",
+      name, file.source(), file.cpu.empty() ? "unknown CPU" : file.cpu, file.cpus, file.llcs,
+      file.packages, whole.model.empty() ? "unknown CPU" : whole.model, cpus, llcs, packages));
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The family of the MPI library of this process, chosen once at attach. Thread safety: any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "pmix_hooks/rank/mpi_calls.h"
+
+namespace ondeloc {
+
+enum class MpiFamily : std::uint8_t {
+  kUndecided,  // before attach
+  kOpenMpi,
+  kMpich,
+  kNone,  // left alone: not recognised, not of this step, or detached
+};
+
+inline constexpr std::size_t kLibraryNameBytes = 40;
+
+// The library that get_library_version() names.
+struct MpiLibrary {
+  MpiFamily family;              // kNone: not recognised
+  int series;                    // the major version of Open MPI
+  bool validated;                // ondeloc's tests run with this library
+  char name[kLibraryNameBytes];  // "Open MPI 4.1.4", "MPICH 4.0.2"
+};
+
+MpiLibrary library_from_version(const char* version);
+MpiLibrary recognise_library(const MpiCalls& calls);
+// True if the handles are those of mpich_facts.h: a predefined type has the size that its handle
+// says.
+bool is_mpich_abi(const MpiCalls& calls);
+
+MpiFamily mpi_family();
+void set_mpi_family(MpiFamily family);
+
+}  // namespace ondeloc

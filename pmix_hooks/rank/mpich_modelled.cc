@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <initializer_list>
+
+#include "pmix_hooks/rank/mpich_call.h"
+#include "pmix_hooks/rank/mpich_collectives.h"
+#include "pmix_hooks/rank/mpich_neighbours.h"
+#include "pmix_hooks/rank/mpich_nodes.h"
+#include "pmix_hooks/rank/notes.h"
+#include "pmix_hooks/rank/persistent.h"
+#include "pmix_hooks/rank/symbols.h"
+#include "pmix_hooks/rank/text.h"
+
+namespace ondeloc {
+namespace {
+
+constexpr char kPipeline[] = "MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE";
+constexpr std::uint64_t kDefaultPipeline = 32768;
+
+struct State {
+  ondeloc_slot* slot;
+  std::uint64_t pipeline_bytes;
+  int (*op_commutative)(void* operation, int* answer);
+};
+constinit State state{};
+
+std::uint64_t pipeline_of_user() {
+  const char* text = getenv(kPipeline);
+  return text == nullptr ? kDefaultPipeline : leading_number(text);
+}
+
+void add_to_totals(std::uint64_t bytes) {
+  if (state.slot == nullptr) return;
+  __atomic_fetch_add(&state.slot->modelled_bytes, bytes, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&state.slot->modelled_messages, 1, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+void collectives_start(const MpiCalls& calls, const LocalTable& table, ondeloc_slot* slot) {
+  state.slot = slot;
+  state.pipeline_bytes = pipeline_of_user();
+  state.op_commutative =
+      reinterpret_cast<decltype(state.op_commutative)>(mpi_symbol("PMPI_Op_commutative"));
+  mpich_nodes_start(table);
+  shapes_start(calls, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
+  neighbours_start();
+}
+
+bool collectives_are_tuned() {
+  constexpr char kPrefix[] = "MPIR_CVAR_";
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    if (std::strncmp(*variable, kPrefix, sizeof(kPrefix) - 1) != 0) continue;
+    if (std::strncmp(*variable, kPipeline, sizeof(kPipeline) - 1) == 0) continue;
+    for (const char* word : {"_ALGORITHM=", "_TUNING_JSON_FILE",
+                             "_MSG_SIZE=", "_MIN_PROCS=", "_COMPOSITION=", "_COLLECTIVES="})
+      if (std::strstr(*variable, word) != nullptr) return true;
+  }
+  return false;
+}
+
+void send_one_modelled(const Shape& shape, bool remote, int peer, std::uint64_t bytes) {
+  add_started({(remote ? shape.remote_places : shape.places)[peer], bytes});
+  if (remote || peer != shape.communicator.rank) add_to_totals(bytes);
+}
+
+void send_as_modelled(const Shape& shape, const Collective& call) {
+  // The model gives the shape back unchanged.
+  const mpich_model::Sink sink{[](void* self, bool remote, int peer, std::uint64_t bytes) {
+                                 send_one_modelled(*static_cast<const Shape*>(self), remote, peer,
+                                                   bytes);
+                               },
+                               const_cast<Shape*>(&shape)};
+  mpich_model::send_messages(shape.communicator, call, sink);
+}
+
+std::uint64_t ring_pipeline_bytes() { return state.pipeline_bytes; }
+
+// All predefined operations but MPI_REPLACE and MPI_NO_OP, which no collective takes, are.
+bool is_commutative(Word operation) {
+  int answer = 1;
+  if (is_predefined(operation) || state.op_commutative == nullptr) return true;
+  return state.op_commutative(comm_at(operation), &answer) != 0 || answer != 0;
+}
+
+}  // namespace ondeloc

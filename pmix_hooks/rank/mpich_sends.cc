@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Point-to-point messages of the MPICH family, counted at the names of its functions.
+#include "pmix_hooks/rank/interposed.h"
+#include "pmix_hooks/rank/mpich_counting.h"
+#include "pmix_hooks/rank/mpich_requests.h"
+#include "pmix_hooks/rank/mpich_shapes.h"
+#include "pmix_hooks/rank/persistent.h"
+
+namespace ondeloc {
+namespace {
+
+// Positions of the arguments that say what is sent.
+struct SendArguments {
+  int count, type, to, comm;
+};
+constexpr SendArguments kSend{1, 2, 3, 5};
+constexpr SendArguments kSendrecv{1, 2, 3, 10};
+constexpr SendArguments kReplace{1, 2, 3, 7};
+
+template <const SendArguments& kAt, bool kLarge>
+Addition addition_at(const Word* words) {
+  return mpich_addition(count_of<kLarge>(words[kAt.count]), words[kAt.type], int_of(words[kAt.to]),
+                        words[kAt.comm]);
+}
+
+template <const SendArguments& kAt, bool kLarge = false>
+struct Send : CountedInMpich {
+  static void count(const Word* words) { add_started(addition_at<kAt, kLarge>(words)); }
+  static constexpr bool kIsQuick = true;
+  [[gnu::always_inline]] static Addition quick(const Word* words) {
+    return mpich_known_addition(count_of<kLarge>(words[kAt.count]), words[kAt.type],
+                                int_of(words[kAt.to]), words[kAt.comm]);
+  }
+  [[gnu::always_inline]] static void add(const Addition& addition) { mpich_add_known(addition); }
+};
+
+template <const SendArguments& kAt, int kRequest, bool kLarge = false>
+struct SendInit : CountedInMpich {
+  static void count(const Word* words) {
+    mpich_remember(words[kRequest], addition_at<kAt, kLarge>(words));
+  }
+};
+
+// The handle of a communicator that is freed comes back as another communicator.
+struct CommFree : CountedInMpich {
+  static constexpr bool kActsBefore = true;
+  static void before(const Word* words) {
+    if (words[0] == nullptr) return;
+    void* comm = mpich_handle_at(words[0]);
+    peers_forget(comm);
+    shape_forget(comm);
+  }
+};
+
+}  // namespace
+}  // namespace ondeloc
+
+using namespace ondeloc;  // NOLINT: names of this file's classes, in macros
+
+#define ONDELOC_SENDS(NAME) \
+  ONDELOC_INTERPOSE(NAME, 6, Send<kSend>) ONDELOC_INTERPOSE(NAME##_c, 6, Send<kSend, true>)
+#define ONDELOC_ISENDS(NAME) \
+  ONDELOC_INTERPOSE(NAME, 7, Send<kSend>) ONDELOC_INTERPOSE(NAME##_c, 7, Send<kSend, true>)
+#define ONDELOC_SEND_INITS(NAME)                 \
+  ONDELOC_INTERPOSE(NAME, 7, SendInit<kSend, 6>) \
+  ONDELOC_INTERPOSE(NAME##_c, 7, SendInit<kSend, 6, true>)
+
+ONDELOC_SENDS(Send)
+ONDELOC_SENDS(Bsend)
+ONDELOC_SENDS(Ssend)
+ONDELOC_SENDS(Rsend)
+ONDELOC_ISENDS(Isend)
+ONDELOC_ISENDS(Ibsend)
+ONDELOC_ISENDS(Issend)
+ONDELOC_ISENDS(Irsend)
+ONDELOC_SEND_INITS(Send_init)
+ONDELOC_SEND_INITS(Bsend_init)
+ONDELOC_SEND_INITS(Ssend_init)
+ONDELOC_SEND_INITS(Rsend_init)
+ONDELOC_INTERPOSE(Sendrecv, 12, Send<kSendrecv>)
+ONDELOC_INTERPOSE(Sendrecv_c, 12, Send<kSendrecv, true>)
+ONDELOC_INTERPOSE(Isendrecv, 12, Send<kSendrecv>)
+ONDELOC_INTERPOSE(Isendrecv_c, 12, Send<kSendrecv, true>)
+ONDELOC_INTERPOSE(Sendrecv_replace, 9, Send<kReplace>)
+ONDELOC_INTERPOSE(Sendrecv_replace_c, 9, Send<kReplace, true>)
+ONDELOC_INTERPOSE(Isendrecv_replace, 9, Send<kReplace>)
+ONDELOC_INTERPOSE(Isendrecv_replace_c, 9, Send<kReplace, true>)
+ONDELOC_INTERPOSE(Comm_free, 1, CommFree)
+ONDELOC_INTERPOSE(Comm_disconnect, 1, CommFree)

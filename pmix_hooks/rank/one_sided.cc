@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pmix_hooks/rank/one_sided.h"
+
+#include <cstring>
+
+#include "pmix_hooks/rank/interposed.h"
+#include "pmix_hooks/rank/mpich_counting.h"
+#include "pmix_hooks/rank/notes.h"
+#include "pmix_hooks/rank/persistent.h"
+#include "pmix_hooks/rank/reporter.h"
+#include "pmix_hooks/rank/symbols.h"
+
+namespace ondeloc {
+namespace {
+
+struct State {
+  decltype(MpiCalls::win_get_name) get_name;
+  const void* open_mpi_no_op;
+  std::atomic<Peers*> last;  // of the last window; null: none yet
+};
+constinit State state{};
+
+bool is_mpich() { return mpi_family() == MpiFamily::kMpich; }
+
+void* window_handle(void* word) {
+  return is_mpich() ? mpich::word_of(mpich::handle_of(word)) : word;
+}
+
+void* handle_at(const void* address) {
+  return is_mpich() ? mpich_handle_at(address) : *static_cast<void* const*>(address);
+}
+
+std::uint64_t element_bytes(void* type) {
+  return is_mpich() ? mpich_type_size(type) : type_size(type);
+}
+
+// MPI_NO_OP: the target is only read.
+bool reads_only(Word operation) {
+  return is_mpich() ? mpich::handle_of(operation) == mpich::kNoOp
+                    : operation == state.open_mpi_no_op;
+}
+
+// If several threads send, the first window stays, as in counting.cc.
+Peers* peers_of_last(void* window) {
+  Peers* last = state.last.load(std::memory_order_acquire);
+  if (last != nullptr && last->comm.load(std::memory_order_acquire) == window) return last;
+  Peers* peers = peers_of_window(window, true);
+  if (last == nullptr || !reporter_multiple() ||
+      last->comm.load(std::memory_order_relaxed) == nullptr)
+    state.last.store(peers, std::memory_order_release);
+  return peers;
+}
+
+// 0: the target is none (MPI_PROC_NULL), or the window is not counted.
+std::uint64_t cell_code_of_target(Word target, Word window) {
+  void* handle = window_handle(window);
+  Peers* peers = peers_of_last(handle);
+  const auto rank = static_cast<std::uint32_t>(int_of(target));
+  if (rank >= peers->size) return 0;
+  const std::uint64_t cell_code = peers->cell_code(rank).load(std::memory_order_relaxed);
+  return cell_code != 0 ? cell_code : peers_translate(peers, handle, int_of(target));
+}
+
+void add_sent(std::uint64_t cell_code, std::uint64_t bytes) { add_started({cell_code, bytes}); }
+
+void add_fetched(std::uint64_t cell_code, std::uint64_t bytes) {
+  if (cell_code != 0) add_started({fetched_cell_code(cell_code), bytes});
+}
+
+enum class Direction { kToTarget, kFromTarget };
+
+// Elements are counted at the origin: MPI asks for as many bytes at the target.
+template <Direction kDirection, int kWindow, bool kLarge = false>
+struct Transfer : CountedInEvery {
+  static void count(const Word* words) {
+    const std::uint64_t cell_code = cell_code_of_target(words[3], words[kWindow]);
+    if (cell_code == 0) return;
+    const std::uint64_t bytes = count_of<kLarge>(words[1]) * element_bytes(words[2]);
+    kDirection == Direction::kToTarget ? add_sent(cell_code, bytes) : add_fetched(cell_code, bytes);
+  }
+};
+
+template <bool kLarge = false>
+struct GetAccumulate : CountedInEvery {
+  static void count(const Word* words) {
+    const std::uint64_t cell_code = cell_code_of_target(words[6], words[11]);
+    if (cell_code == 0) return;
+    if (!reads_only(words[10]))
+      add_sent(cell_code, count_of<kLarge>(words[1]) * element_bytes(words[2]));
+    add_fetched(cell_code, count_of<kLarge>(words[4]) * element_bytes(words[5]));
+  }
+};
+
+struct FetchAndOp : CountedInEvery {
+  static void count(const Word* words) {
+    const std::uint64_t cell_code = cell_code_of_target(words[3], words[6]);
+    if (cell_code == 0) return;
+    const std::uint64_t bytes = element_bytes(words[2]);
+    if (!reads_only(words[5])) add_sent(cell_code, bytes);
+    add_fetched(cell_code, bytes);
+  }
+};
+
+// The new value and the one to compare with go to the target.
+struct CompareAndSwap : CountedInEvery {
+  static void count(const Word* words) {
+    const std::uint64_t cell_code = cell_code_of_target(words[4], words[6]);
+    if (cell_code == 0) return;
+    const std::uint64_t bytes = element_bytes(words[3]);
+    add_sent(cell_code, 2 * bytes);
+    add_fetched(cell_code, bytes);
+  }
+};
+
+// The handle of a window that is freed comes back as another window.
+struct WindowFree : CountedInEvery {
+  static constexpr bool kActsBefore = true;
+  static void before(const Word* words) {
+    if (words[0] != nullptr) peers_forget(handle_at(words[0]));
+  }
+};
+
+bool makes_messages(void* window) {
+  constexpr char kMessages[] = "pt2pt window";
+  char name[128] = {};  // MPI_MAX_OBJECT_NAME is 64 and 128
+  int length = 0;
+  return !is_mpich() && state.get_name != nullptr &&
+         state.get_name(window, name, &length) == open_mpi::kSuccess &&
+         std::strncmp(name, kMessages, sizeof(kMessages) - 1) == 0;
+}
+
+}  // namespace
+
+void one_sided_start(const MpiCalls& calls) {
+  if (calls.win_get_group != nullptr) state.get_name = calls.win_get_name;
+  state.open_mpi_no_op = mpi_object(open_mpi::kNoOp);
+}
+
+void window_opened(const void* window, WindowMemory memory) {
+  add_note(ONDELOC_NOTE_ONE_SIDED);
+  if (memory == WindowMemory::kShared) add_note(ONDELOC_NOTE_SHARED_WINDOW);
+  if (!counting.active.load(std::memory_order_relaxed)) return;
+  void* handle = handle_at(window);
+  if (!makes_messages(handle)) return;
+  add_note(ONDELOC_NOTE_WINDOW_SENDS);
+  peers_of_window(handle, false);
+}
+
+}  // namespace ondeloc
+
+using namespace ondeloc;  // NOLINT: names of this file's classes, in macros
+
+using Put = Transfer<Direction::kToTarget, 7>;
+using LargePut = Transfer<Direction::kToTarget, 7, true>;
+using Get = Transfer<Direction::kFromTarget, 7>;
+using LargeGet = Transfer<Direction::kFromTarget, 7, true>;
+using Accumulate = Transfer<Direction::kToTarget, 8>;
+using LargeAccumulate = Transfer<Direction::kToTarget, 8, true>;
+
+// NAME, its form with a request, and both with large counts; ARGUMENTS and one more.
+#define ONDELOC_TRANSFER(NAME, SMALL, ARGUMENTS, WITH_REQUEST, CALL, LARGE_CALL) \
+  ONDELOC_INTERPOSE(NAME, ARGUMENTS, CALL)                                       \
+  ONDELOC_INTERPOSE(NAME##_c, ARGUMENTS, LARGE_CALL)                             \
+  ONDELOC_INTERPOSE(R##SMALL, WITH_REQUEST, CALL)                                \
+  ONDELOC_INTERPOSE(R##SMALL##_c, WITH_REQUEST, LARGE_CALL)
+
+ONDELOC_TRANSFER(Put, put, 8, 9, Put, LargePut)
+ONDELOC_TRANSFER(Get, get, 8, 9, Get, LargeGet)
+ONDELOC_TRANSFER(Accumulate, accumulate, 9, 10, Accumulate, LargeAccumulate)
+ONDELOC_TRANSFER(Get_accumulate, get_accumulate, 12, 13, GetAccumulate<>, GetAccumulate<true>)
+ONDELOC_INTERPOSE(Fetch_and_op, 7, FetchAndOp)
+ONDELOC_INTERPOSE(Compare_and_swap, 7, CompareAndSwap)
+ONDELOC_INTERPOSE(Win_free, 1, WindowFree)

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sentences for the user. Each is one line that begins with "ondeloc: ". Thread safety: as
+// slurm_spank_log, which any callback of this process may call.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spank/step.h"
+
+namespace ondeloc {
+
+// To the user's terminal, and to slurmd's log.
+void log_to_user(std::string_view sentence);
+// To the user's terminal if the user requested ondeloc, else to slurmd's log alone.
+void log_to_requester(const Step& step, std::string_view sentence);
+// Turns ondeloc off for this step because of an internal failure. "<why>; the job runs on without
+// it" is kept until flush_pending().
+void fail_open(Step& step, std::string_view why);
+// Logs the sentence that fail_open has kept. From user_init on the user's terminal is connected.
+// With `to_user` false, the sentence goes to slurmd's log alone.
+void flush_pending(Step& step, bool to_user = true);
+// Splits untrusted text of the mapper, which runs as the user, into lines for terminals and log
+// files: at most 20, each printable() and of at most 200 bytes.
+std::vector<std::string> clean_lines(std::string_view text);
+
+}  // namespace ondeloc

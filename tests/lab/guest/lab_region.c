@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Preloaded into the ranks: simulated time runs from behind MPI_Init to MPI_Finalize, then the
+// counters are written. Outside, ranks that wait give their CPU away (run_plan.py asks for it), for
+// the host has fewer CPUs than the guest; inside they poll, as they do on a machine where each has
+// a CPU of its own.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "batch.h"
+#include "trigger.h"
+
+static void yield_when_idle(bool yield) {
+  void* symbol = dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle");
+  bool (*set)(bool);
+  memcpy(&set, &symbol, sizeof set);
+  if (symbol != NULL) set(yield);
+}
+
+static void begin(void) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const bool first = batch_take(rank);
+  yield_when_idle(false);
+  if (rank == 0) batch_label();
+  if (rank == 0 && first) LAB_TRIGGER(1, 0);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) LAB_TRIGGER(3, 0);
+}
+
+static void end(void) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    LAB_TRIGGER(4, 1);
+    if (batch_is_last()) LAB_TRIGGER(2, 0);
+  }
+  if (batch_is_last()) yield_when_idle(true);
+  PMPI_Barrier(MPI_COMM_WORLD);
+}
+
+static bool already(void) {
+  int yes = 0;
+  PMPI_Initialized(&yes);
+  return yes;
+}
+
+int MPI_Init(int* argc, char*** argv) {
+  const int status = already() ? MPI_SUCCESS : PMPI_Init(argc, argv);
+  begin();
+  return status;
+}
+
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  *provided = required;
+  const int status = already() ? MPI_SUCCESS : PMPI_Init_thread(argc, argv, required, provided);
+  begin();
+  return status;
+}
+
+int MPI_Finalize(void) {
+  end();
+  return batch_is_last() ? PMPI_Finalize() : MPI_SUCCESS;
+}
+
+// Fortran's names, as Open MPI and MPICH have them with gfortran; a C program has no library with
+// them.
+#pragma weak pmpi_init_
+#pragma weak pmpi_finalize_
+void pmpi_init_(int* status);
+void pmpi_finalize_(int* status);
+void mpi_init_(int* status);
+void mpi_finalize_(int* status);
+
+void mpi_init_(int* status) {
+  pmpi_init_(status);
+  begin();
+}
+
+void mpi_finalize_(int* status) {
+  end();
+  pmpi_finalize_(status);
+}

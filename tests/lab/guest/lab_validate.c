@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// Measures the simulated machine with the guest's own clock: one JSON object a line for each
+// figure. run-lab compares them with the description of the machine.
+//   lab_validate chase CPU NODE KIB       ns from load to load, addresses in random order
+//   lab_validate stream NODE CPU...       GB/s of all these CPUs together, each reading memory of
+//   NODE lab_validate handover A B NODE        ns in which a line of NODE goes from CPU A to CPU B,
+//   one way
+#define _GNU_SOURCE
+#include <linux/mempolicy.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "trigger.h"
+
+enum { kLine = 64, kMaxCpus = 64 };
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void run_on(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) perror("sched_setaffinity"), exit(1);
+}
+
+static char* memory_of(int node, size_t bytes) {
+  char* place = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned long mask = 1ul << node;
+  if (place == MAP_FAILED) perror("mmap"), exit(1);
+  if (syscall(SYS_mbind, place, bytes, MPOL_BIND, &mask, 64, 0) != 0) perror("mbind"), exit(1);
+  memset(place, 1, bytes);
+  return place;
+}
+
+static void* follow(void** at, long hops) {
+  for (long i = 0; i < hops; i += 8) {
+    at = *at, at = *at, at = *at, at = *at;
+    at = *at, at = *at, at = *at, at = *at;
+  }
+  return at;
+}
+
+static int chase(int cpu, int node, size_t kib) {
+  run_on(cpu);
+  const size_t bytes = kib << 10, lines = bytes / kLine;
+  char* memory = memory_of(node, bytes);
+  size_t* order = malloc(lines * sizeof *order);
+  unsigned long random = 12345;
+  for (size_t i = 0; i < lines; ++i) order[i] = i;
+  for (size_t i = lines - 1; i > 0; --i) {
+    random = random * 6364136223846793005ul + 1442695040888963407ul;
+    const size_t j = (random >> 33) % (i + 1), held = order[i];
+    order[i] = order[j], order[j] = held;
+  }
+  for (size_t i = 0; i < lines; ++i)
+    *(void**)(memory + kLine * order[i]) = memory + kLine * order[(i + 1) % lines];
+  void** at = (void**)(memory + kLine * order[0]);
+  const long hops = 40000;
+  LAB_TRIGGER(1, 0);
+  if (lines < (size_t)hops) at = follow(at, (long)lines * 2);  // brings what fits into the caches
+  const double begin = seconds();
+  at = follow(at, hops);
+  const double end = seconds();
+  LAB_TRIGGER(2, 0);
+  printf("{\"what\":\"chase\",\"cpu\":%d,\"node\":%d,\"kib\":%zu,\"ns\":%.3f,\"end\":%d}\n", cpu,
+         node, kib, (end - begin) / (double)hops * 1e9, at == NULL);
+  return 0;
+}
+
+static struct {
+  int cpu, node, last;
+  double begin, end;
+  char* memory;
+} readers[kMaxCpus];
+static pthread_barrier_t together;
+static const size_t kStreamBytes = 2 << 20;
+
+static void* reader(void* argument) {
+  const long i = (long)argument;
+  run_on(readers[i].cpu);
+  readers[i].memory = memory_of(readers[i].node, kStreamBytes);
+  pthread_barrier_wait(&together);
+  if (i == 0) LAB_TRIGGER(1, 0);
+  pthread_barrier_wait(&together);
+  // All start at one time of the clock: a barrier lets them go microseconds apart.
+  static volatile double start;
+  if (i == 0) start = seconds() + 20e-6;
+  while (start == 0 || seconds() < start) {
+  }
+  if (i == 0) LAB_TRIGGER(3, 0);
+  readers[i].begin = seconds();
+  const char* at = readers[i].memory;
+  for (const char* end = at + kStreamBytes; at < end; at += 8 * kLine) {
+    __asm__ volatile(
+        "mov (%0),%%rax\n mov 64(%0),%%rax\n mov 128(%0),%%rax\n mov 192(%0),%%rax\n"
+        "mov 256(%0),%%rax\n mov 320(%0),%%rax\n mov 384(%0),%%rax\n mov 448(%0),%%rax\n" ::"r"(at)
+        : "rax", "memory");
+  }
+  readers[i].end = seconds();
+  if (i == 0) LAB_TRIGGER(4, 2);
+  pthread_barrier_wait(&together);
+  if (i == 0) LAB_TRIGGER(2, 0);
+  return NULL;
+}
+
+static int stream(int node, int count, char** cpus) {
+  pthread_t threads[kMaxCpus];
+  pthread_barrier_init(&together, NULL, (unsigned)count);
+  for (long i = 0; i < count; ++i) {
+    readers[i].cpu = atoi(cpus[i]);
+    readers[i].node = node;
+    pthread_create(&threads[i], NULL, reader, (void*)i);
+  }
+  double sum = 0;
+  for (int i = 0; i < count; ++i) {
+    pthread_join(threads[i], NULL);
+    sum += (double)kStreamBytes / (readers[i].end - readers[i].begin) / 1e9;
+  }
+  printf("{\"what\":\"stream\",\"node\":%d,\"cpus\":%d,\"first\":%d,\"gbytes_per_s\":%.4f}\n", node,
+         count, readers[0].cpu, sum);
+  return 0;
+}
+
+enum { kHandovers = 2000 };
+static volatile long* line;
+static int sides[2];
+
+static void* hand_over(void* argument) {
+  const long side = (long)argument;
+  run_on(sides[side]);
+  pthread_barrier_wait(&together);
+  if (side == 0) LAB_TRIGGER(1, 0);
+  pthread_barrier_wait(&together);
+  double begin = 0;
+  for (long turn = side; turn < kHandovers; turn += 2) {
+    if (turn == 200) begin = seconds();
+    while (*line != turn) {
+    }
+    *line = turn + 1;
+  }
+  if (side == 0) {
+    while (*line != kHandovers) {
+    }
+    const double end = seconds();
+    LAB_TRIGGER(4, 3);
+    printf("{\"what\":\"handover\",\"from\":%d,\"to\":%d,\"ns\":%.2f", sides[0], sides[1],
+           (end - begin) / (kHandovers - 200) * 1e9);
+  }
+  pthread_barrier_wait(&together);
+  if (side == 0) LAB_TRIGGER(2, 0);
+  return NULL;
+}
+
+static int handover(int a, int b, int node) {
+  pthread_t threads[2];
+  sides[0] = a, sides[1] = b;
+  line = (volatile long*)memory_of(node, 4096);
+  *line = 0;
+  pthread_barrier_init(&together, NULL, 2);
+  for (long i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, hand_over, (void*)i);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  printf(",\"node\":%d}\n", node);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  if (!strcmp(what, "chase") && argc == 5)
+    return chase(atoi(argv[2]), atoi(argv[3]), (size_t)atol(argv[4]));
+  if (!strcmp(what, "stream") && argc > 3 && argc <= 3 + kMaxCpus)
+    return stream(atoi(argv[2]), argc - 3, argv + 3);
+  if (!strcmp(what, "handover") && argc == 5)
+    return handover(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+  fputs("usage: lab_validate chase CPU NODE KIB | stream NODE CPU... | handover A B NODE\n",
+        stderr);
+  return 2;
+}

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""run_plan.py RESULTS: in the guest; runs what plan.json beside it says. Each run is told in one line "LAB {json}" on the console, under
+the label that the plugin writes into its counters too."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).parent
+LAB = HERE / "lab"
+USER = {"user": 1000, "group": 1000, "extra_groups": []}
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/home/user", "LANG": "C.UTF-8",
+               "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_mpi_yield_when_idle": "1"}
+
+
+def run(words, timeout, env=None, who=USER):
+    """(exit status, output, errors); 124 for one that was ended after the timeout."""
+    try:
+        done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                              timeout=timeout, cwd="/home/user", env={**ENVIRONMENT, **(env or {})}, **who)
+        return done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired as late:
+        return 124, str(late.stdout or ""), f"not done after {timeout} s of the guest's host time"
+
+
+def control(*words):
+    subprocess.run([LAB / "lab_control", *map(str, words)], check=True)
+
+
+class Runner:
+    def __init__(self, plan, results):
+        self.plan, self.results = plan, pathlib.Path(results)
+        self.label, self.cpus, self.profiled = 0, {}, {}
+
+    def tell(self, **fields):
+        """One line, for whoever follows the console."""
+        print("LAB " + json.dumps(fields), flush=True)
+
+    def step(self, program, options, env=None, more="", who=USER):
+        """A job step of the program; its time is simulated from MPI_Init to MPI_Finalize."""
+        words = ["srun", "-n", program["ranks"], "--mpi=pmix", *options, f"--export=ALL,LD_PRELOAD={LAB}/lab_region.so{more}"]
+        return run(words + program["words"], program["timeout"], env, who)
+
+    def profile(self, program):
+        """Records the traffic once: profile and matrix.csv (bytes and messages). In the lab, because outside it ranks that wait take the
+        host's CPUs from ranks that work."""
+        name = program["name"]
+        if name in self.profiled:
+            return self.profiled[name]
+        place = self.results / name
+        place.mkdir(mode=0o777)
+        place.chmod(0o777)
+        status, out, err = self.step(program, [f"--ondeloc=profile:{place}/profile"])
+        control("off")
+        if status == 0:
+            status, out, err = run(["ondeloc", "profile", "export", place / "profile", "--format", "matrix-csv",
+                                    "--output", place / "matrix.csv"], 600)
+        self.profiled[name] = place if status == 0 else None
+        if status != 0:
+            self.tell(program=name, problem=f"no profile: {(err or out)[-400:]}")
+        return self.profiled[name]
+
+    def mapped(self, program, mapping):
+        """CPUs of the ranks, None for Slurm's own binding."""
+        if "algorithm" not in mapping:
+            return mapping.get("cpus")
+        key = program["name"], mapping["algorithm"]
+        if key not in self.cpus:
+            place = self.profile(program)
+            if place is None:
+                raise ValueError("the program has no profile")
+            status, out, err = run(["ondeloc", "profile", "map", place / "profile", "-t", "host", "--algorithm", mapping["algorithm"],
+                                    "--format", "json"], 600)
+            if status != 0:
+                raise ValueError(err.strip()[-400:])
+            ranks = sorted(json.loads(out)["ranks"], key=lambda rank: rank["rank"])
+            self.cpus[key] = [rank["pus"][0] for rank in ranks]
+        return self.cpus[key]
+
+    def default_cpus(self, program):
+        """Returns the CPUs to which Slurm binds the ranks by default."""
+        key = "default", program["ranks"]
+        if key not in self.cpus:
+            status, out, err = run(["srun", "-n", program["ranks"], "sh", "-c",
+                                    "echo $SLURM_PROCID $(sed -n 's/Cpus_allowed_list:.//p' /proc/self/status)"], 600)
+            if status != 0:
+                raise ValueError(f"no binding: {err[-300:]}")
+            found = dict(line.split() for line in out.splitlines())
+            self.cpus[key] = [int(found[str(rank)].split("-")[0].split(",")[0]) for rank in range(program["ranks"])]
+        return self.cpus[key]
+
+    def batch(self, program, mappings):
+        """All runs of the program under these mappings, some in each launch. As root: memory that ranks share has to move."""
+        rounds = [(mapping, number + 1) for number in range(self.plan["runs"]) for mapping in mappings]
+        for at in range(0, len(rounds), self.plan["batch"]):
+            entries, lines, begin = [], [], time.monotonic()
+            for mapping, number in rounds[at:at + self.plan["batch"]]:
+                self.label += 1
+                fields = {"label": self.label, "program": program["name"], "mapping": mapping["name"], "run": number}
+                try:
+                    fields["cpus"] = self.mapped(program, mapping) or self.default_cpus(program)
+                    entries.append(fields)
+                    lines.append(f"{self.label} {' '.join(map(str, fields['cpus']))}\n")
+                except ValueError as problem:
+                    self.tell(**fields, problem=str(problem))
+            pathlib.Path("/tmp/batch").write_text("".join(lines))
+            status, out, err = self.step(program, ["--cpu-bind=none"], more=",LAB_BATCH=/tmp/batch", who={})
+            control("off")
+            for fields in entries:
+                problem = {"problem": f"exit status {status}: {(err or out).strip()[-400:]}"} if status else {}
+                self.tell(**fields, **problem, batch=len(entries), wall_s=round((time.monotonic() - begin) / len(entries), 1))
+
+    def once(self, program, mapping, number):
+        """One run of the program under the mapping."""
+        self.label += 1
+        fields = {"label": self.label, "program": program["name"], "mapping": mapping["name"], "run": number}
+        begin = time.monotonic()
+        try:
+            cpus = self.mapped(program, mapping)
+        except ValueError as problem:
+            return self.tell(**fields, problem=str(problem))
+        options = [f"--cpu-bind=map_cpu:{','.join(map(str, cpus))}"] if cpus else []
+        report = self.results / f"report-{self.label}.json"
+        if "ondeloc" in mapping:
+            options.append(f"--ondeloc={mapping['ondeloc']},report=/tmp/report.json")
+        control("label", self.label)
+        control("distance", int(mapping.get("distance", True)))
+        status, out, err = self.step(program, options + mapping.get("srun", []), env=mapping.get("env"))
+        control("off")
+        if "ondeloc" in mapping and pathlib.Path("/tmp/report.json").exists():
+            shutil.move("/tmp/report.json", report)
+            fields["report"] = self.summary(report)
+        if status != 0:
+            fields["problem"] = f"exit status {status}: {(err or out).strip()[-400:]}"
+        if cpus:
+            fields["cpus"] = cpus
+        fields["said"] = out.strip()[-600:]
+        self.tell(**fields, wall_s=round(time.monotonic() - begin, 1))
+
+    @staticmethod
+    def summary(report):
+        """Returns the moves that the report lists."""
+        whole = json.loads(report.read_text())
+        return {"remaps": whole["totals"]["remaps"], "migrations": whole["totals"]["migrations"], "notes": whole["notes"],
+                "moved": sum(interval["moved"] for interval in whole["intervals"]),
+                "intervals": len(whole["intervals"]), "mapper_cpu_ms": whole["totals"]["mapper_cpu_ms"],
+                "moves_at_s": [round(interval["t"], 4) for interval in whole["intervals"] if interval["remapped"]]}
+
+    def validate(self, words):
+        """One figure of the machine."""
+        self.label += 1
+        control("label", self.label)
+        status, out, err = run([LAB / "lab_validate", *words], 900)
+        control("off")
+        line = out.strip()
+        self.tell(label=self.label, validate=words, **({"said": json.loads(line)} if status == 0 and line else {"problem": err[-300:]}))
+
+    def describe(self):
+        """Prints the machine as the guest's kernel sees it."""
+        subprocess.run(["lstopo-no-graphics", "--of", "xml", str(self.results / "machine.xml")], check=False)
+        text = subprocess.run(["lstopo-no-graphics", "--no-io", "--of", "console"], capture_output=True, text=True, check=False).stdout
+        slurm = subprocess.run(["slurmd", "-C"], capture_output=True, text=True, check=False).stdout
+        self.tell(machine=text, slurm=slurm.splitlines()[0] if slurm else "", kernel=pathlib.Path("/proc/version").read_text().strip())
+
+    def all(self):
+        for name, value in self.plan.get("sysctl", {}).items():
+            pathlib.Path("/proc/sys/" + name.replace(".", "/")).write_text(str(value))
+        self.describe()
+        for words in self.plan["validate"]:
+            self.validate(words)
+        for program in self.plan["programs"]:
+            if self.plan["profile"]:
+                self.profile(program)
+            together = [mapping for mapping in self.plan["mappings"] if self.plan["batch"] and "ondeloc" not in mapping and mapping["distance"]]
+            if together:
+                self.batch(program, together)
+            for number in range(self.plan["runs"]):
+                for mapping in self.plan["mappings"]:
+                    if mapping not in together:
+                        self.once(program, mapping, number + 1)
+        self.tell(end=True)
+
+
+plan = json.loads((HERE / "plan.json").read_text())
+Runner(plan, sys.argv[1]).all()

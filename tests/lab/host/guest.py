@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Boots a guest on a simulated machine and follows what it says."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+TREE = pathlib.Path(__file__).resolve().parents[3]
+VM = TREE / "tests/vm"
+
+
+class Failed(Exception):
+    pass
+
+
+def must(*words, **how):
+    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(map(str, words[:3]))}: {(done.stderr or done.stdout).strip()[-800:]}")
+    return done.stdout.strip()
+
+
+def stage(build, plan, payload, user_files):
+    """The directory that becomes the guest's /usr/local."""
+    must(VM / "stage_payload", build, payload)
+    here = TREE / "tests/lab"
+    shutil.copy(here / "guest/run_plan.py", payload / "vm")
+    shutil.copytree(build / "tests/lab/guest", payload / "vm/lab")
+    shutil.copy(here / "guest/in.melt", payload / "vm/lab")
+    if user_files:
+        shutil.copytree(user_files, payload / "user")
+    (payload / "vm/plan.json").write_text(json.dumps(plan))
+    for conf in (payload / "etc/plugstack.conf.d").glob("*.conf"):  # simulated seconds are dear
+        conf.write_text(conf.read_text().replace("default=off", "default=off min-interval=1ms"))
+
+
+def qemu():
+    """QEMU 10 of Debian 13, run with its own libraries where it was unpacked."""
+    root = pathlib.Path(must(VM / "build_root", "trixie", "qemu")) / "root"
+    libraries = root / "usr/lib/x86_64-linux-gnu"
+    words = [root / "usr/lib64/ld-linux-x86-64.so.2", "--library-path", libraries, root / "usr/bin/qemu-system-x86_64",
+             "-L", root / "usr/share/qemu", "-L", root / "usr/share/seabios"]
+    return [str(word) for word in words], {**os.environ, "QEMU_MODULE_DIR": str(libraries / "qemu")}
+
+
+class Guest:
+    """with Guest(...) as guest: for line in guest.lines(): ..."""
+
+    def __init__(self, machine, build, plan, out, window_ns, user_files=None):
+        self.machine, self.build, self.plan, self.out = machine, pathlib.Path(build).resolve(), plan, pathlib.Path(out)
+        self.window_ns, self.user_files, self.process = window_ns, user_files, None
+
+    def __enter__(self):
+        for old in ("console", "counters.jsonl", "qemu.err"):
+            (self.out / old).unlink(missing_ok=True)
+        payload = self.out / "payload"
+        stage(self.build, self.plan, payload, self.user_files)
+        size = int(must("du", "-sm", payload).split()[0]) + 16
+        must("mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", payload, self.out / "payload.img", f"{size}M")
+        shutil.rmtree(payload)
+        must("truncate", "-s", "256M", self.out / "results.img")
+        image = pathlib.Path(must(VM / "build_root", "bookworm", "guest"))
+        self.start(image)
+        return self
+
+    def start(self, image):
+        drive = lambda file, more: ["-drive", f"file={file},if=virtio,format=raw{more}"]
+        plugin = (f"{self.build}/tests/lab/numalab.so,machine={self.machine.path.resolve()},output={self.out}/counters.jsonl,"
+                  f"node-mib={self.machine.node_mib},window-ns={self.window_ns},quantum-ns={max(1, self.window_ns // 2)}")
+        words, environment = qemu()
+        words += ["-accel", "tcg,thread=multi,tb-size=512", "-plugin", plugin,
+                  # Intel: else Linux sees neither threads nor dies. level: an early reader of leaf 0x1f ends QEMU 10.0 where there are dies.
+                  # Without fast string moves: QEMU runs them byte by byte.
+                  "-cpu", "max,vendor=GenuineIntel,level=13,-erms,-fsrm", *self.machine.qemu_words(),
+                  "-display", "none", "-monitor", "none", "-nodefaults", "-no-reboot", "-serial", f"file:{self.out}/console",
+                  *drive(image / "disk.img", ",snapshot=on"), *drive(self.out / "payload.img", ",readonly=on"), *drive(self.out / "results.img", ""),
+                  "-kernel", image / "vmlinuz", "-initrd", image / "initrd",
+                  "-append", "console=ttyS0 panic=-1 nokaslr mitigations=off no_timer_check rcupdate.rcu_cpu_stall_suppress=1 nowatchdog "
+                             "tsc=reliable quiet vm.main=run_plan.py"]
+        with open(self.out / "qemu.err", "w", encoding="utf-8") as errors:
+            self.process = subprocess.Popen([str(word) for word in words], env=environment, stdin=subprocess.DEVNULL, stderr=errors, stdout=errors,
+                                            preexec_fn=end_with_parent)
+
+    def lines(self, timeout):
+        """Yields the lines that run_plan.py prints, until the guest has powered off."""
+        end = time.monotonic() + timeout
+        console, read = self.out / "console", 0
+        while True:
+            running = self.process.poll() is None
+            text = console.read_text(errors="replace")[read:] if console.exists() else ""
+            whole = text[:text.rfind("\n") + 1]
+            read += len(whole)
+            for line in whole.splitlines():
+                if line.startswith("LAB {"):
+                    yield json.loads(line[4:])
+            if not running:
+                return
+            if time.monotonic() > end:
+                raise Failed(f"the guest was not done after {timeout:.0f} s; what it said is in {console}")
+            time.sleep(0.2)
+
+    def __exit__(self, *_):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        results = self.out / "results"
+        results.mkdir(exist_ok=True)
+        subprocess.run(["tar", "-C", results, "-xf", self.out / "results.img"], stderr=subprocess.DEVNULL, check=False)
+        for image in self.out.glob("*.img"):
+            image.unlink()
+
+    def counters(self):
+        """Lines of the plugin, {label: [line...]}."""
+        found = {}
+        place = self.out / "counters.jsonl"
+        for line in place.read_text().splitlines() if place.exists() else []:
+            entry = json.loads(line)
+            found.setdefault(entry["label"], []).append(entry)
+        return found
+
+    def why(self):
+        """The last words of QEMU and of the guest."""
+        words = [(self.out / name).read_text(errors="replace")[-1500:] for name in ("qemu.err", "console") if (self.out / name).exists()]
+        return "\n".join(word for word in words if word.strip())
+
+
+def end_with_parent():
+    import ctypes
+    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL

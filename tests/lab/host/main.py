@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""etc/run-lab: options, the run of one machine, and what is written."""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import sys
+import time
+
+from . import figures, guest, mappings, programs, tables, validate
+from .machine import Machine
+
+TREE = pathlib.Path(__file__).resolve().parents[3]
+ONLINE = "interval=2ms,max-interval=20ms"
+
+
+def options(words):
+    parser = argparse.ArgumentParser(
+        prog="run-lab", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Runs MPI programs under mappings of their ranks on simulated machines (QEMU, as root; no measurement on hardware).",
+        epilog="mappings:\n  " + mappings.HELP.replace("\n", "\n  ") + "\n\nprograms:\n  " + programs.listing().replace("\n", "\n  "))
+    parser.add_argument("--machine", default="xeon2", metavar="M[,M...]", help="descriptions in tests/lab/machines, or paths (default: xeon2)")
+    parser.add_argument("--program", default="", metavar="P[,P...]", help="programs of the list below; P:SIZE for another size than --size")
+    parser.add_argument("--size", type=int, default=1, help="size of each program (default: 1, some 10 to 30 simulated ms)")
+    parser.add_argument("--command", action="append", default=[], metavar="CMD", help="any MPI program of the guest, or of --files; may be repeated")
+    parser.add_argument("--files", metavar="DIR", help="a directory that the guest sees as /usr/local/user")
+    parser.add_argument("--mappings", default="default,packed,scatter,balance,locality,coordinated,online", metavar="NAME[,NAME...]",
+                        help="default: %(default)s")
+    parser.add_argument("--online", default=ONLINE, metavar="KEYS", help="keys of the mapping online (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each (default: 3)")
+    parser.add_argument("--ranks", type=int, default=0, help="default: one for each CPU of the machine")
+    parser.add_argument("--validate", choices=("quick", "whole", "none"), default="quick", help="what is measured before (default: quick)")
+    parser.add_argument("--profile", action="store_true", help="record who talks to whom, for `run-lab --judge`, also where no mapping needs it")
+    parser.add_argument("--batch", type=int, default=0, metavar="N", help="up to N runs in one launch, of C programs whose main can be called again; "
+                        "ranks take all memory to where they are to run. Launches take the host far longer than 10 simulated ms do")
+    parser.add_argument("--window", type=int, default=1000, metavar="NS", help="how far vCPUs may be apart (default: 1000)")
+    parser.add_argument("--build", default=str(TREE / "build/dev"), help="build directory (default: build/dev)")
+    parser.add_argument("--timeout", type=int, default=24 * 3600, metavar="S", help="most seconds of the host for one machine")
+    parser.add_argument("-o", "--output", default="lab-results", metavar="DIR", help="JSON, SVG, logs (default: lab-results)")
+    parser.add_argument("--judge", nargs="+", metavar="RESULT", help="no run: rank correlation of the cost model with the times in these directories")
+    return parser.parse_args(words)
+
+
+def make_plan(machine, chosen):
+    """Returns the work of the guest in the form that run_plan.py reads."""
+    ranks = chosen.ranks or machine.cpus
+    if not 1 <= ranks <= machine.cpus:
+        raise ValueError(f"--ranks {ranks}: {machine.name} has {machine.cpus} CPUs")
+    runs_of = []
+    for name in filter(None, chosen.program.split(",")):
+        name, _, size = name.partition(":")
+        runs_of.append(programs.find(name, int(size or chosen.size), ranks))
+    runs_of += [programs.command(text, ranks) for text in chosen.command]
+    names = chosen.mappings.split(",") if runs_of else []
+    ways = [way for name in names for way in mappings.expand(machine, ranks, name, chosen.online)]
+    checks = [] if chosen.validate == "none" else validate.plan(machine, chosen.validate == "whole")
+    return {"programs": runs_of, "mappings": ways, "runs": chosen.runs, "validate": checks, "profile": chosen.profile, "batch": chosen.batch}
+
+
+class Progress:
+    """One line a run, with the time that is left."""
+
+    def __init__(self, machine, plan):
+        self.machine, self.begin, self.done = machine, time.monotonic(), 0
+        self.first = None
+        self.all = len(plan["validate"]) + len(plan["programs"]) * len(plan["mappings"]) * plan["runs"]
+
+    def step(self, line):
+        self.done += 1
+        now = time.monotonic()
+        self.first = self.first or (now, self.done)
+        each = (now - self.first[0]) / max(1, self.done - self.first[1])
+        left = f"{each * (self.all - self.done) / 60:.0f} min left" if self.done > 2 else ""
+        what = " ".join(map(str, line["validate"])) if "validate" in line else f"{line['program']} {line['mapping']} run {line['run']}"
+        problem = " FAILED: " + line["problem"][:200] if "problem" in line else ""
+        print(f"{self.machine.name} {self.done}/{self.all} {what}{problem} ({now - self.begin:.0f} s, {left})", file=sys.stderr, flush=True)
+
+
+def run_machine(machine, chosen, out):
+    """Everything on one machine; returns what is written to its result.json."""
+    plan = make_plan(machine, chosen)
+    progress = Progress(machine, plan)
+    result = {"simulated_machine": machine.name, "note": tables.NOTE.format(name=machine.name), "description": machine.json,
+              "window_ns": chosen.window, "online": chosen.online, "plan": plan}
+    checks, runs, ended = [], [], False
+    with guest.Guest(machine, chosen.build, plan, out, chosen.window, chosen.files) as booted:
+        for line in booted.lines(chosen.timeout):
+            if "machine" in line:
+                result["guest"] = line
+            elif "validate" in line:
+                checks.append(line)
+                progress.step(line)
+            elif "run" in line:
+                runs.append(line)
+                progress.step(line)
+                write(machine, result, checks, figures.join(list(map(dict, runs)), booted.counters()), out)
+            elif "problem" in line:
+                print(f"{machine.name} {line['program']}: {line['problem']}", file=sys.stderr)
+            ended = ended or "end" in line
+        if not ended:
+            raise guest.Failed(f"{machine.name}: the guest ended too early; its last words:\n{booted.why()}")
+        return write(machine, result, checks, figures.join(runs, booted.counters()), out)
+
+
+def write(machine, result, checks, runs, out):
+    result["validation"] = validate.judge(machine, checks)
+    result["rows"] = figures.rows(runs)
+    result["runs"] = runs
+    fresh = out / "result.json.new"
+    fresh.write_text(json.dumps(result, indent=1))
+    fresh.rename(out / "result.json")
+    return result
+
+
+def show(machine, result, out):
+    """Prints the tables, draws the bars; true when machine and runs are good."""
+    if result["validation"]:
+        print(tables.validation_table(machine, result["validation"]))
+    if result["rows"]:
+        print(tables.text_table(machine, result["rows"]))
+    for program in dict.fromkeys(row["program"] for row in result["rows"] if "seconds" in row):
+        (out / f"{program}.svg").write_text(tables.bars(machine, result["rows"], program))
+    if busy := tables.busy_host(result["rows"]):
+        print(f"run-lab: {machine.name}: {busy}", file=sys.stderr)
+    bad = [row["name"] for row in result["validation"] if not row["ok"]]
+    if bad:
+        print(f"run-lab: {machine.name} is not as described ({'; '.join(bad)}): do not use these figures", file=sys.stderr)
+    return not bad and all("seconds" in row and not row["problems"] for row in result["rows"])
+
+
+def main(words, _):
+    chosen = options(words)
+    try:
+        if chosen.judge:
+            from . import judge
+            return judge.main(chosen)
+        if os.geteuid() != 0:
+            raise ValueError("run as root: the guest's root file system keeps its owners")
+        for program in ("mmdebstrap", "mke2fs"):
+            if not shutil.which(program):
+                raise ValueError(f"{program} not found: run etc/install-packages --tests")
+        good = True
+        for name in chosen.machine.split(","):
+            machine = Machine(name)
+            out = pathlib.Path(chosen.output) / machine.name
+            out.mkdir(parents=True, exist_ok=True)
+            result = run_machine(machine, chosen, out.resolve())
+            good = show(machine, result, out) and good
+        return 0 if good else 1
+    except (ValueError, OSError, guest.Failed) as problem:
+        print(f"run-lab: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("run-lab: interrupted; what was done is in result.json", file=sys.stderr)
+        return 130

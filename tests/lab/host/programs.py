@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""The programs of the lab: tests/lab/programs and what Debian has."""
+
+# name: what it stands for. Each takes one number, its size; 1 is some 10 to 30 simulated ms.
+OWN = {
+    "cg": "conjugate gradients: rows of a process grid, transposed partner, two reductions an iteration",
+    "lu": "wavefront over a process grid: many small messages to two neighbours",
+    "mg": "multigrid: a halo exchange at each of several levels",
+    "ft": "all-to-all of a transposed array",
+    "is": "buckets: an all-to-all of uneven counts",
+    "stencil": "3D stencil: six neighbours, faces of 3 sizes",
+    "pme": "many to few: particle ranks send to a quarter of the ranks, which transpose among themselves",
+    "pairs": "exchange with rank^1, and a sweep over own memory",
+    "phases": "the same with rank^1 for the first half, rank^(n/2) for the second",
+}
+
+
+def find(name, size, ranks):
+    """Returns the data of one program that run_plan.py needs."""
+    if name == "pairs":
+        words = ["/usr/local/vm/lab/lab_phases", str(size), "pairs"]
+    elif name in OWN:
+        words = [f"/usr/local/vm/lab/lab_{name}", str(size)]
+    elif name == "lammps":
+        words = ["lmp", "-log", "none", "-screen", "none", "-var", "steps", str(50 * size), "-in", "/usr/local/vm/lab/in.melt"]
+    else:
+        raise ValueError(f"--program {name}: known are {', '.join([*OWN, 'lammps'])}; other programs are run by --command")
+    return {"name": name, "words": words, "ranks": ranks, "timeout": 3000}
+
+
+def command(text, ranks):
+    words = text.split()
+    if not words:
+        raise ValueError("--command: a command is missing")
+    return {"name": words[0].rsplit("/", 1)[-1], "words": words, "ranks": ranks, "timeout": 3000}
+
+
+def listing():
+    lines = [f"{name:10} {text}" for name, text in OWN.items()]
+    return "\n".join([*lines, "lammps     LAMMPS of Debian: Lennard-Jones melt of 2048 atoms, 50 steps a size"])

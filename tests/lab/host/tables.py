@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Text and SVG of the rows."""
+import html
+
+NOTE = "simulated machine {name}, not a measurement on hardware"
+
+
+MOST_LATE = 0.05
+
+
+def late_of(row):
+    """Share of the waits that ended by the time-out: vCPUs ran further apart than the window then."""
+    return row["timeouts"] / max(1, row["waits"])
+
+
+def busy_host(table):
+    """One sentence on rows that a busy host has made doubtful; empty without such rows."""
+    names = [f"{row['program']} {row['mapping']}" for row in table if "seconds" in row and late_of(row) > MOST_LATE]
+    if not names:
+        return ""
+    return f"more than {100 * MOST_LATE:.0f} % of the waits ended by the time-out ({', '.join(names)}): the host is too busy; repeat these runs"
+
+
+def text_table(machine, table):
+    head = f"{'program':10} {'mapping':22} {'simulated s':>11} {'95 %':>7} {'of default':>10} {'LLC miss':>9} {'DRAM local':>10} {'remote':>9} " \
+           f"{'cache-cache':>11} {'remaps':>6} {'slow-down':>9} {'late':>6} {'load':>5}"
+    lines = [NOTE.format(name=machine.name), head]
+    for row in table:
+        if "seconds" not in row:
+            lines.append(f"{row['program']:10} {row['mapping']:22} {row['problems'][0][:120] if row['problems'] else 'no run'}")
+            continue
+        half = f"{100 * row['interval_s'] / row['seconds']:.1f} %" if row["interval_s"] is not None else "-"
+        transfers = row["cache_same_llc"] + row["cache_same_node"] + row["cache_other_node"]
+        lines.append(f"{row['program']:10} {row['mapping']:22} {row['seconds']:11.6f} {half:>7} {row['normalised']:10.3f} {row['llc_misses']:9.0f} "
+                     f"{row['memory_local']:10.0f} {row['memory_remote']:9.0f} {transfers:11.0f} {row.get('remaps', 0):6.1f} {row['slow_down']:9.0f} "
+                     f"{100 * late_of(row):5.2f}% {row['host_load']:5.1f}")
+    lines.append("late: waits of a vCPU that ended by the time-out; slow-down: host seconds a simulated second; load: of the host")
+    return "\n".join(lines)
+
+
+def validation_table(machine, rows):
+    lines = [NOTE.format(name=machine.name), f"{'figure':58} {'described':>10} {'measured':>10}"]
+    for row in rows:
+        measured = f"{row['measured']:10.2f}" if row["measured"] is not None else f"{'none':>10}"
+        lines.append(f"{row['name']:58} {row['described']:10.2f} {measured} {row['unit']:5} {'ok' if row['ok'] else 'NOT as described: not used'}")
+    return "\n".join(lines)
+
+
+def bars(machine, table, program):
+    """Time of each mapping of one program as a bar, with its interval."""
+    good = [row for row in table if row["program"] == program and "seconds" in row]
+    most = max(row["seconds"] + (row["interval_s"] or 0) for row in good)
+    left, width, step = 190, 420, 22
+    height = 60 + step * len(good)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 110}" height="{height}" font-family="DejaVu Sans, sans-serif" font-size="12">',
+           '<rect width="100%" height="100%" fill="white"/>',
+           f'<text x="10" y="20" font-weight="bold">{html.escape(program)}: simulated seconds</text>',
+           f'<text x="10" y="36">{html.escape(NOTE.format(name=machine.name))}</text>']
+    for i, row in enumerate(good):
+        y = 48 + i * step
+        end = left + width * row["seconds"] / most
+        out.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end">{html.escape(row["mapping"])}</text>')
+        out.append(f'<rect x="{left}" y="{y}" width="{end - left:.1f}" height="15" fill="#4878a8"/>')
+        if row["interval_s"]:
+            half = width * row["interval_s"] / most
+            out.append(f'<path d="M{end - half:.1f} {y + 7.5} H{end + half:.1f}" stroke="black" stroke-width="2"/>')
+        out.append(f'<text x="{left + width + 8}" y="{y + 12}">{row["seconds"]:.4f} ({row["normalised"]:.3f})</text>')
+    return "\n".join(out) + "\n</svg>\n"

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Measures a machine before it is used, and compares the figures with its description."""
+
+TOLERANCE = 0.10
+
+
+def plan(machine, whole):
+    """lab_validate's words; `whole` with the matrix of all pairs of CPUs, else one pair of each kind."""
+    far = machine.nodes - 1
+    llc_kib = machine.json["llc"]["kib"]
+    words = [["chase", 0, 0, machine.json["private_cache"]["kib"] // 4], ["chase", 0, 0, llc_kib // 2], ["chase", 0, 0, 65536]]
+    words += [["chase", 0, node, 65536] for node in range(1, machine.nodes)]
+    words += [["stream", 0, 0]]
+    if machine.links_between(far, 0):
+        words += [["stream", 0, machine.first_cpu(far)]]
+    each = machine.cpus // machine.nodes
+    for count in range(2, each + 1) if whole else [each]:
+        words.append(["stream", 0, *range(count)])
+    return words + [["handover", a, b, 0] for a, b in pairs(machine, whole)]
+
+
+def pairs(machine, whole):
+    """All pairs of cores, or the first of each kind: same cache, same node, each other node."""
+    step = machine.threads
+    every = [(a, b) for a in range(0, machine.cpus, step) for b in range(a + step, machine.cpus, step)]
+    if whole:
+        return every
+    kinds = {}
+    for a, b in every:
+        kind = (machine.llc_of(a) == machine.llc_of(b), machine.node_of(a), machine.node_of(b))
+        if a == 0:
+            kinds.setdefault(kind, (a, b))
+    return list(kinds.values())
+
+
+def expected(machine, words):
+    """(name, figure, unit)."""
+    what, *rest = words
+    if what == "chase":
+        cpu, node, kib = rest
+        small = kib < machine.json["private_cache"]["kib"]
+        level = "private" if small else "llc" if kib < machine.json["llc"]["kib"] else "memory"
+        name = {"private": "private cache", "llc": "last-level cache", "memory": f"memory of node {node}"}[level]
+        return f"load from CPU {cpu}, {name}", machine.chase_ns(level, cpu, node), "ns"
+    if what == "stream":
+        node, *cpus = rest
+        away = machine.node_of(cpus[0])
+        figure = machine.stream_gbytes(len(cpus), None if away == node else away)
+        return f"stream of {len(cpus)} core{'s'[:len(cpus) > 1]} of node {away}, memory of node {node}", figure, "GB/s"
+    a, b, home = rest
+    return f"hand-over CPU {a} to {b}", machine.handover_ns(a, b, home), "ns"
+
+
+def judge(machine, lines):
+    """One row a figure: name, described, measured, unit, ok."""
+    rows = []
+    for line in lines:
+        name, figure, unit = expected(machine, line["validate"])
+        said = line.get("said") or {}
+        measured = said.get("ns", said.get("gbytes_per_s"))
+        ok = measured is not None and abs(measured - figure) <= TOLERANCE * figure
+        rows.append({"name": name, "described": round(figure, 2), "measured": measured, "unit": unit, "ok": ok})
+    return rows

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// One last-level cache: which lines it holds and which of its cores have them. It holds every line
+// that its cores hold.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "tests/lab/plugin/machine.h"
+
+namespace numalab {
+
+struct SharedLine {
+  std::uint64_t line = 0;        // 0: empty
+  std::uint64_t written_ps = 0;  // when a core last wrote it
+  std::uint64_t sharers = 0;     // cores of this cache that may hold it
+  int owner = -1;                // core of this cache that may have changed it
+  bool elsewhere = false;        // other last-level caches may hold it
+  bool dirty = false;
+  std::uint32_t used = 0;
+};
+
+class SharedCache {
+ public:
+  explicit SharedCache(const CacheSize& size)
+      : ways_(size.ways), sets_(size.sets()), lines_(sets_ * ways_) {}
+  SharedLine* find(std::uint64_t line) {
+    SharedLine* set = first(line);
+    for (std::size_t way = 0; way < ways_; ++way) {
+      if (set[way].line == line) return &set[way];
+    }
+    return nullptr;
+  }
+  // An empty place, else the one that was used longest ago.
+  SharedLine& victim(std::uint64_t line) {
+    SharedLine* set = first(line);
+    SharedLine* oldest = set;
+    for (std::size_t way = 0; way < ways_; ++way) {
+      if (set[way].line == 0) return set[way];
+      if (static_cast<std::int32_t>(set[way].used - oldest->used) < 0) oldest = &set[way];
+    }
+    return *oldest;
+  }
+
+ private:
+  SharedLine* first(std::uint64_t line) { return &lines_[(line & (sets_ - 1)) * ways_]; }
+  std::size_t ways_;
+  std::uint64_t sets_;
+  std::vector<SharedLine> lines_;
+};
+
+}  // namespace numalab

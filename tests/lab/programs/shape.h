@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Code that the lab's programs share. Each program has the shape of one kind of program: its pairs,
+// the sizes of its messages, and the memory that is swept in between. No program computes anything
+// of use; each checks that the bytes received are the bytes sent.
+#pragma once
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks, size_of_run = 1;
+
+static void* room(size_t bytes) {
+  void* place = NULL;
+  if (posix_memalign(&place, 4096, bytes ? bytes : 1) != 0) {
+    fprintf(stderr, "no memory for %zu bytes\n", bytes);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  memset(place, 0, bytes);
+  return place;
+}
+
+static void start(int* argc, char*** argv) {
+  MPI_Init(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (*argc > 1) size_of_run = atoi((*argv)[1]);
+  if (size_of_run < 1) {
+    if (rank == 0) fprintf(stderr, "usage: %s [SIZE from 1]\n", (*argv)[0]);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+}
+
+// A sweep over memory, one multiplication an element; returns a value that depends on all of it.
+static inline double sweep(double* data, size_t count) {
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) {
+    data[i] = data[i] * 0.5 + 1;
+    sum += data[i];
+  }
+  return sum;
+}
+
+static inline void exchange(void* send, int to, void* receive, int from, int bytes, int tag) {
+  MPI_Sendrecv(send, bytes, MPI_BYTE, to, tag, receive, bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+}
+
+// The nearest to a square, or a cube, that the ranks can be dealt on.
+static inline void grid(int dimensions, int* extent) {
+  for (int i = 0; i < dimensions; ++i) extent[i] = 0;
+  MPI_Dims_create(ranks, dimensions, extent);
+}
+
+static inline int finish(double value) {
+  double sum = 0;
+  MPI_Reduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d ranks, size %d, sum %.6g\n", ranks, size_of_run, sum);
+  MPI_Finalize();
+  return 0;
+}
+
+static inline void must(int right, const char* what) {
+  if (right) return;
+  fprintf(stderr, "rank %d: wrong %s\n", rank, what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}

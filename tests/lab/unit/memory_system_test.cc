@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "tests/lab/plugin/memory_system.h"
+
+#include "tests/lab/plugin/streams.h"
+#include "tests/unit/catch.h"
+
+using namespace numalab;
+
+namespace {
+
+constexpr std::uint64_t kNodeBytes = 1 << 30;
+constexpr std::uint64_t kSecondNode = kNodeBytes / 64;
+
+struct Fixture {
+  explicit Fixture(const std::string& name)
+      : machine(read_machine(std::string(NUMALAB_MACHINES) + "/" + name + ".json")),
+        memory(machine, kNodeBytes, 1'000'000) {}
+  Cost access(int core, std::uint64_t line, bool store = false, std::uint64_t now = 1'000'000) {
+    return memory.access(core, line, store, now, counters);
+  }
+  double ns(int core, std::uint64_t line, bool store = false) {
+    return static_cast<double>(access(core, line, store).latency_ps) / 1000;
+  }
+  Machine machine;
+  MemorySystem memory;
+  Counters counters;
+};
+
+}  // namespace
+
+TEST_CASE("a line comes from local memory, remote memory, and then from the cache") {
+  Fixture lab("xeon2");
+  CHECK(lab.ns(0, 100) == Approx(10 + 60));
+  CHECK(lab.ns(1, 100) == Approx(10));  // of the same last-level cache
+  CHECK(lab.ns(0, kSecondNode + 5) == Approx(10 + 60 + 100));
+  CHECK(lab.counters.memory_local == 1);
+  CHECK(lab.counters.memory_remote == 1);
+  CHECK(lab.memory.private_cache(0).hit(100, false, 0));
+  CHECK_FALSE(lab.memory.private_cache(0).hit(100, true, 0));  // not without asking the others
+  CHECK(lab.memory.interconnect().controller(1).bytes == 64);
+  CHECK(lab.memory.interconnect().link(1).bytes == 72);  // from node 1 to node 0
+}
+
+TEST_CASE("a line that another core has changed comes from that core's cache") {
+  Fixture lab("xeon2");
+  lab.access(0, 100, true);
+  CHECK(lab.memory.private_cache(0).hit(100, true, 0));
+  CHECK(lab.ns(1, 100) == Approx(10 + 20));
+  CHECK_FALSE(lab.memory.private_cache(0).hit(100, true, 0));  // both have it now
+  lab.access(1, 100, true);
+  CHECK_FALSE(lab.memory.private_cache(0).hit(100, false, 0));
+  CHECK(lab.ns(4, 100) == Approx(10 + 20 + 100));  // of the other node
+  CHECK(lab.counters.cache_other_node == 1);
+  CHECK(lab.counters.cache_same_llc == 1);
+  CHECK(lab.ns(4, 100, true) == Approx(10 + 100));  // the copies of node 0 go
+  CHECK_FALSE(lab.memory.private_cache(1).hit(100, false, 0));
+  CHECK(lab.counters.invalidations_far == 1);
+}
+
+TEST_CASE(
+    "on EPYC a hand-over costs 25, 115 and 267 ns, and 267 ns in one socket for a line of the "
+    "other") {
+  const auto handover = [](int from, int to, std::uint64_t line) {
+    Fixture lab("epyc2");
+    lab.access(from, line, true);
+    lab.access(to, line);  // both have the line
+    return lab.ns(from, line, true) + lab.ns(to, line);
+  };
+  CHECK(handover(0, 1, 100) == Approx(25));
+  CHECK(handover(0, 2, 100) == Approx(115));
+  CHECK(handover(0, 4, 100) == Approx(267));
+  CHECK(handover(0, 2, kSecondNode + 1) == Approx(267));
+}
+
+TEST_CASE("without distance every cache and every node is as near as the own one") {
+  Fixture lab("epyc2");
+  lab.memory.interconnect().set_distance(false);
+  lab.access(0, 100, true);
+  CHECK(lab.ns(4, 100) == Approx(10 + 5));
+  CHECK(lab.ns(0, kSecondNode + 5) == Approx(10 + 90));
+}
+
+TEST_CASE("the last-level cache holds what its cores hold: a line that leaves it leaves them") {
+  Fixture lab("xeon2");
+  lab.access(0, 7, true);
+  const std::uint64_t sets = lab.machine.llc.sets();
+  for (unsigned i = 1; i <= lab.machine.llc.ways; ++i) lab.access(1, 7 + sets * i);
+  CHECK_FALSE(lab.memory.private_cache(0).hit(7, false, 0));
+  CHECK(lab.memory.interconnect().controller(0).bytes == 64 * (lab.machine.llc.ways + 2));
+}
+
+TEST_CASE("a core that polls sees a write at the time of the write") {
+  Fixture lab("xeon2");
+  PrivateCache& poller = lab.memory.private_cache(0);
+  lab.access(0, 100, false, 1'000'000);
+  for (std::uint64_t now = 1'002'000; now <= 1'800'000; now += 2'000)
+    CHECK(poller.hit(100, false, now));
+  SECTION("the host ran it ahead of the writer") {
+    lab.access(4, 100, true, 1'100'000);  // done at 1.31 us: 10 + 100 and what it takes from memory
+    const Cost cost = lab.access(0, 100, false, 1'802'000);
+    CHECK(cost.began_ps > 1'200'000);
+    CHECK(cost.began_ps < 1'350'000);
+    CHECK(lab.counters.set_backs == 1);
+  }
+  SECTION("the host ran the writer ahead of it") {
+    lab.access(4, 100, true, 2'500'000);
+    CHECK(lab.access(0, 100, false, 1'802'000).began_ps > 2'500'000);
+    CHECK(lab.counters.set_forwards == 1);
+  }
+  SECTION("it does other work for longer than the window") {
+    lab.access(4, 100, true, 1'100'000);
+    CHECK(lab.access(0, 100, false, 3'500'000).began_ps == 3'500'000);
+  }
+}
+
+TEST_CASE("a line that left the cache and came back is not taken for a write") {
+  Fixture lab("xeon2");
+  PrivateCache& poller = lab.memory.private_cache(0);
+  lab.access(0, 7, false, 900'000'000);
+  for (std::uint64_t now = 900'002'000; now <= 900'010'000; now += 2'000) poller.hit(7, false, now);
+  const std::uint64_t sets = lab.machine.llc.sets();
+  for (unsigned i = 1; i <= lab.machine.llc.ways; ++i) {
+    lab.access(1, 7 + sets * i, false, 900'010'000);
+  }
+  lab.access(1, 7, false, 900'011'000);
+  CHECK(lab.access(0, 7, false, 900'012'000).began_ps == 900'012'000);
+  CHECK(lab.counters.set_backs == 0);
+}
+
+TEST_CASE("a core that reads and writes a line in turns with another is not put back") {
+  Fixture lab("xeon2");
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const std::uint64_t now = 1'000'000 + i * 1000;
+    if (!lab.memory.private_cache(0).hit(100, true, now)) lab.access(0, 100, true, now);
+    if (!lab.memory.private_cache(4).hit(100, true, now - 500'000))
+      lab.access(4, 100, true, now - 500'000);
+  }
+  CHECK(lab.counters.set_backs == 0);
+  CHECK(lab.counters.set_forwards == 0);
+}
+
+TEST_CASE("a stream is three neighbouring misses, also of sixteen streams at once") {
+  Streams streams;
+  CHECK_FALSE(streams.continues(100));
+  CHECK_FALSE(streams.continues(101));
+  CHECK(streams.continues(102));
+  CHECK(streams.continues(102));  // first read, then written
+  CHECK_FALSE(streams.continues(500));
+  Streams many;
+  int sure = 0;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    for (std::uint64_t k = 0; k < 16; ++k) sure += many.continues(k * 10'000 + i);
+  }
+  CHECK(sure == 16 * 8);
+}

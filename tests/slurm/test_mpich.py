@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPICH under srun --mpi=pmi2: point-to-point messages are counted exactly, collectives by a model and apart, ranks are
+moved, and a program that started alone is told what to do."""
+import counting
+import harness
+
+
+class Mpich(counting.Counting):
+    mpi = "pmi2"
+    ranks = 2  # waiting ranks of MPICH keep the CPU: more of them than CPUs are slow
+
+    def run_mpich(self, program, *arguments, ondeloc="online,decide=never,report=run.json", env=None, name="run"):
+        result = self.srun(f"-n{self.ranks}", f"--mpi={self.mpi}", f"{harness.APPS}/mpich_{program}", *arguments,
+                           ondeloc=ondeloc, env={"COUNT_OUT": f"{self.dir}/{name}", **(env or {})})
+        self.assert_ran(result)
+        return self.report("run.json")
+
+
+class Counts(Mpich):
+    def assert_exact(self, program, *arguments, collectives=False):
+        """`collectives`: the program calls some. A run without its messages tells what the model makes of them."""
+        modelled = {}
+        if collectives:
+            modelled = counting.of_report(self.run_mpich(program, *arguments, env={"COUNT_DRY": "1"}, name="dry"))
+            self.assertTrue(modelled)
+        report = self.run_mpich(program, *arguments)
+        self.assertEqual(counting.minus(counting.of_report(report), modelled), self.said())
+        skipping = self.run_mpich(program, *arguments, env={"COUNT_SKIP_ONE": "1"}, name="skip")
+        self.assert_one_left_out(counting.minus(counting.of_report(skipping), modelled))
+        return report
+
+    def test_send_modes(self):
+        self.assert_exact("send_modes")
+
+    def test_communicators(self):
+        """Handles come back with other ranks behind them, and MPICH's own messages at their making are not the program's."""
+        self.assert_exact("communicators", "3")
+
+    def test_persistent(self):
+        self.assert_exact("persistent", "plain")
+
+    def test_partitioned(self):
+        self.assert_exact("partitioned", "5")
+
+    def test_threads(self):
+        report = self.assert_exact("threads", "3")
+        self.assertIn("MULTIPLE", " ".join(report["notes"]))
+
+    def test_one_sided(self):
+        report = self.assert_exact("one_sided", collectives=True)
+        self.assertIn("each transfer is counted", " ".join(report["notes"]))
+
+    def test_fortran(self):
+        for program in "fortran_mpif", "fortran_f08":
+            with self.subTest(program):
+                self.assert_exact(program)
+
+
+class Alone(Mpich):
+    def test_a_program_that_started_alone(self):
+        """Slurm's PMIx server and no server at all are none that Debian's MPICH knows: each rank is a world of its own."""
+        for mpi in "pmix", "none":
+            with self.subTest(mpi):
+                self.mpi = mpi
+                report = self.run_mpich("send_modes", env={"COUNT_OUT": ""})
+                self.assertEqual(counting.of_report(report), {})
+                self.assertIn("start it with srun --mpi=pmi2", " ".join(report["notes"]))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records programs whose sharing is known and compares the profile with their own account.   test_recorded.py ONDELOC THREAD_SHARING"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ONDELOC, PROGRAM = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
+LINE = 64
+
+
+def run(*words, **more):
+    return subprocess.run(words, text=True, capture_output=True, timeout=60, check=False, **more)
+
+
+class Recorded(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.profile = os.path.join(self.folder.name, "app.prof")
+
+    def record(self, *words, options=(), status=0):
+        done = run(ONDELOC, "threads", "record", "-o", self.profile, *options, "--", *words)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def ondeloc(self, *words):
+        done = run(ONDELOC, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def lines(self, *options):
+        """Returns the recorded lines of each pair (from, to)."""
+        rows = self.ondeloc("profile", "export", "-f", "matrix-csv", *options, self.profile).splitlines()[1:]
+        cells = (row.split(",") for row in rows)
+        return {(int(cell[0]), int(cell[1])): int(cell[2]) / LINE for cell in cells}
+
+    def assert_like(self, found, account, share=0.01):
+        """Each pair differs from the account by at most this share; pairs without account by the share of the largest pair."""
+        largest = max(account.values())
+        for pair in found.keys() | account.keys():
+            right = account.get(pair, 0)
+            self.assertLessEqual(abs(found.get(pair, 0) - right), share * (right or largest), (pair, found, account))
+
+    @staticmethod
+    def account_of(done):
+        rows = (line.split() for line in done.stdout.splitlines())
+        return {(int(row[0]), int(row[1])): int(row[2]) for row in rows}
+
+    def check(self, pattern, threads, *options, lines=4096, rounds=10, share=0.01):
+        done = self.record(PROGRAM, pattern, str(threads), str(lines), str(rounds), options=options)
+        account = self.account_of(done)
+        self.assertTrue(account)
+        self.assert_like(self.lines(), account, share)
+        return account
+
+    def test_pairs(self):
+        account = self.check("pairs", 4)
+        self.assertEqual(set(account), {(0, 1), (1, 0), (2, 3), (3, 2)})
+
+    def test_ring_has_one_direction(self):
+        account = self.check("ring", 5)
+        self.assertNotIn((1, 0), account)
+
+    def test_tree(self):
+        self.check("tree", 7)
+
+    def test_all_to_all(self):
+        self.check("all_to_all", 6)
+
+    def test_false_sharing_is_communication(self):
+        self.check("false_sharing", 4)
+
+    def test_one_producer(self):
+        account = self.check("producer_consumer", 4)
+        self.assertEqual({pair[0] for pair in account}, {0})
+
+    def test_more_threads_than_bits_of_readers(self):
+        self.check("ring", 64, lines=2048, rounds=4, share=0.03)  # barriers of 64 threads weigh more
+
+    def test_phases_are_seen_in_time(self):
+        self.check("phases", 4, rounds=60, lines=8192)
+        seconds = json.loads(self.ondeloc("profile", "info", "--format", "json", self.profile))["seconds"]
+        first, last = self.lines("-w", f":{0.3 * seconds}s"), self.lines("-w", f"{0.7 * seconds}s:")
+        self.assertGreater(first[(0, 1)], 100 * first.get((0, 2), 0))
+        self.assertGreater(last[(0, 2)], 100 * last.get((0, 1), 0))
+
+    def test_a_sample_of_lines_stands_for_all(self):
+        """One line of 16 is followed: 6144 of 98304 lines, so that 5 % are four standard deviations."""
+        self.check("pairs", 2, "--sample", "16", lines=98304, rounds=4, share=0.05)
+        self.assertIn("one line of 16 was followed", self.ondeloc("profile", "info", self.profile))
+
+    def test_a_full_table_is_told(self):
+        self.record(PROGRAM, "pairs", "2", "65536", "2", options=["--table", "64KiB"])
+        self.assertIn("written lines were forgotten", self.ondeloc("profile", "info", self.profile))
+
+    def test_names_and_functions(self):
+        self.record(PROGRAM, "pairs", "4", "64", "1")
+        info = json.loads(self.ondeloc("profile", "info", "--format", "json", self.profile))
+        self.assertEqual(info["threads"], 4)
+        self.assertEqual(info["thread_names"][2], "2 worker 2 (run_rounds)")
+
+    def test_memory_volumes(self):
+        """Each thread reads and writes its lines once a round: 8 bytes of each, and a miss for each line in a tiny cache."""
+        self.record(PROGRAM, "pairs", "2", "65536", "4", options=["--llc", "64KiB"])
+        info = json.loads(self.ondeloc("profile", "metrics", "--format", "json", self.profile))
+        self.assertGreater(info["CommR"], 0)
+        self.assertGreater(info["DramR"], 0.5)
+        self.record(PROGRAM, "pairs", "2", "1024", "400")
+        info = json.loads(self.ondeloc("profile", "metrics", "--format", "json", self.profile))
+        self.assertLess(info["DramR"], 0.05)
+
+    def test_status_of_the_program_is_passed_on(self):
+        self.assertIn("status 2", self.record(PROGRAM, "no pattern", status=2).stderr)
+
+    def test_a_forked_child_is_not_counted(self):
+        """The child of system() writes as much as it likes: the parent's account stays right."""
+        self.record("/usr/bin/python3", "-c", "import os; os.system('exit 0'); b = bytearray(1 << 20)")
+        self.assertIn("complete          true", self.ondeloc("profile", "info", self.profile))
+
+    def test_a_killed_program_leaves_a_profile(self):
+        words = [ONDELOC, "threads", "record", "-o", self.profile, "--", PROGRAM, "ring", "4", "4096", "1000000"]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
+            time.sleep(1)
+            child.send_signal(signal.SIGTERM)
+            child.stderr.read()
+        self.assertEqual(child.returncode, 128 + signal.SIGTERM)
+        found = self.lines()
+        self.assertGreater(found[(0, 1)], 100 * found.get((1, 0), 0))
+        self.assertIn("was killed", self.ondeloc("profile", "info", self.profile))
+
+    def test_wrong_programs_are_one_sentence(self):
+        script = os.path.join(self.folder.name, "script")
+        pathlib.Path(script).write_text("#!/bin/sh\n", encoding="ascii")
+        os.chmod(script, 0o755)
+        self.assertIn("QEMU runs no scripts", self.record(script, status=1).stderr)
+        self.assertIn("is not a program", self.record("no_such_program", status=1).stderr)
+        self.assertFalse(os.path.exists(self.profile))
+
+    def test_missing_qemu_is_one_sentence(self):
+        done = run(ONDELOC, "threads", "record", "-o", self.profile, "--", PROGRAM, env={"PATH": self.folder.name})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("install Debian's package qemu-user", done.stderr)
+
+    def test_ranks_write_a_file_each(self):
+        pattern = os.path.join(self.folder.name, "app.%t.prof")
+        words = [ONDELOC, "threads", "record", "-o", pattern, "--", PROGRAM, "pairs", "2", "64", "1"]
+        self.assertEqual(run(*words, env=dict(os.environ, SLURM_PROCID="7")).returncode, 0)
+        self.assertTrue(os.path.exists(os.path.join(self.folder.name, "app.7.prof")))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

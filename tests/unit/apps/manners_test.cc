@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first things that a user tries: the bare command, help, copied examples, a file of any kind
+// behind any command.
+#include <regex>
+#include <sstream>
+
+#include "tests/unit/apps/command.h"
+#include "tests/unit/test_data.h"
+
+using namespace ondeloc;
+
+namespace {
+
+constexpr const char* kTopology = "numa:2 core:2 pu:1";
+
+// Files of every kind in a folder, of four ranks.
+void write_inputs(const TempDir& dir) {
+  write_text(dir.file("events.csv"),
+             "time_us,src,dst,bytes\n0,0,1,1000\n5,1,0,3000\n900000,2,3,7000\n");
+  REQUIRE(
+      run_command(dir, {"profile", "import", dir.file("events.csv"), "-o", dir.file("app.prof")})
+          .status == 0);
+  for (const char* node : {"n1", "n2"}) {
+    profile_format::FileHeader header = small_header(4);
+    header.node = node;
+    header.local_ranks = 2;
+    auto writer = ProfileWriter::create(dir.file(std::string("app.prof.") + node), header);
+    REQUIRE(writer->add({5, 0, 1, 10}).ok());
+    REQUIRE(writer->finish().ok());
+  }
+  write_text(dir.file("bytes.mat"), "0 9 0 0\n9 0 0 0\n0 0 0 9\n0 0 9 0\n");
+  write_text(dir.file("pairs.csv"), "src,dst,bytes\n0,1,9\n2,3,9\n");
+  write_text(dir.file("intervals.csv"), "interval,src,dst,bytes\n0,0,1,9\n1,2,3,9\n");
+  write_text(dir.file("report.json"), R"({"version":1,"node":"n1",
+    "ranks":[{"rank":0,"final_cpus":"0"},{"rank":1,"final_cpus":"1"},
+             {"rank":2,"final_cpus":"2"},{"rank":3,"final_cpus":"3"}],
+    "matrix":[{"src":0,"dst":1,"bytes":9,"messages":1},{"src":2,"dst":3,"bytes":9,"messages":1}],
+    "intervals":[{"t":0.5,"bytes":9,"decision":"waits"},
+                 {"t":1.5,"bytes":9,"cost_before":0.1,"decision":"small","gain":0.02,
+                  "threshold":0.03,"horizon":30}]})");
+  write_text(dir.file("ranks.txt"),
+             "rank 0=n slot=0\nrank 1=n slot=1\nrank 2=n slot=2\n"
+             "rank 3=n slot=3\n");
+  std::filesystem::copy_file(test_data() + "/topologies/32em64t-2n8c2t-pci-normalio.xml",
+                             dir.file("node.xml"));
+  REQUIRE(run_command(dir, {"map", "-t", kTopology, dir.file("bytes.mat"), "-f", "json", "-o",
+                            dir.file("mapping.json")})
+              .status == 0);
+}
+
+// The text with its broken lines put together.
+std::string one_line(const std::string& text) {
+  return std::regex_replace(text, std::regex("\n  "), " ");
+}
+
+struct InputCase {
+  const char* file;
+  bool traffic, series, mapping, events;
+  const char* what;
+};
+constexpr InputCase kInputs[] = {
+    {"app.prof", true, true, false, true, "a profile"},
+    {"report.json", true, true, true, false, "the report of an online run"},
+    {"bytes.mat", true, false, false, false, "a matrix"},
+    {"pairs.csv", true, false, false, false, "a matrix in CSV"},
+    {"intervals.csv", true, true, false, false, "a series of matrices in CSV"},
+    {"mapping.json", false, false, true, false, "a mapping in JSON"},
+    {"ranks.txt", false, false, true, false, "a rankfile"},
+    {"events.csv", false, false, false, false, "a list of messages"},
+    {"node.xml", false, false, false, false, "the topology of a machine"},
+};
+
+}  // namespace
+
+TEST_CASE("every command takes every kind of file that holds what it needs, and names any other") {
+  const TempDir dir;
+  write_inputs(dir);
+  const std::string mapping = dir.file("mapping.json"), matrix = dir.file("bytes.mat"),
+                    series = dir.file("intervals.csv");
+  struct Command {
+    bool InputCase::*needs;
+    std::vector<std::string> words;  // "?" is the file
+  };
+  const Command commands[] = {
+      {&InputCase::traffic, {"map", "-t", kTopology, "?"}},
+      {&InputCase::traffic, {"map", "-t", kTopology, "-m", "?"}},
+      {&InputCase::traffic, {"compare", "-t", kTopology, "?", "-a", "packed"}},
+      {&InputCase::traffic, {"evaluate", "-t", kTopology, "?", "--mapping", mapping}},
+      {&InputCase::traffic, {"heatmap", "?", "-o", "-"}},
+      {&InputCase::traffic, {"place", "-N", "2", "-t", kTopology, "?"}},
+      {&InputCase::traffic, {"profile", "info", "?"}},
+      {&InputCase::traffic, {"profile", "export", "?", "-f", "matrix"}},
+      {&InputCase::traffic, {"profile", "map", "-t", kTopology, "?"}},
+      {&InputCase::series, {"replay", "-t", kTopology, "?"}},
+      {&InputCase::traffic, {"profile", "heatmap", "?", "-o", "-"}},
+      {&InputCase::series, {"explain", "-t", kTopology, "?"}},
+      {&InputCase::series, {"report", "-t", kTopology, "?"}},
+      {&InputCase::series, {"replay", "-t", kTopology, "-i", "?"}},
+      {&InputCase::series, {"evaluate", "-t", kTopology, "-i", "?", "--mapping", mapping}},
+      {&InputCase::mapping, {"evaluate", "-t", kTopology, matrix, "--mapping", "?"}},
+      {&InputCase::mapping, {"map", "-t", kTopology, matrix, "-p", "?"}},
+      {&InputCase::mapping, {"compare", "-t", kTopology, matrix, "-a", "packed", "-p", "?"}},
+      {&InputCase::mapping, {"replay", "-t", kTopology, series, "-p", "?"}},
+      {&InputCase::mapping, {"explain", "-t", kTopology, series, "-p", "?"}},
+      {&InputCase::mapping, {"report", "-t", kTopology, series, "-p", "?"}},
+      {&InputCase::mapping, {"heatmap", matrix, "-t", kTopology, "-m", "?", "-o", "-"}},
+      {&InputCase::events, {"profile", "clusters", "?"}},
+      {&InputCase::events, {"profile", "metrics", "?"}},
+      {&InputCase::events, {"profile", "classify", "-t", kTopology, "?"}},
+      {&InputCase::events, {"profile", "timeline", "?", "-o", "-"}},
+      {&InputCase::events, {"profile", "survey", "?"}},
+  };
+  for (const Command& command : commands) {
+    for (const InputCase& input : kInputs) {
+      for (const bool by_pipe : {false, true}) {
+        std::vector<std::string> words = command.words;
+        const std::string file = dir.file(input.file);
+        std::replace(words.begin(), words.end(), std::string("?"), by_pipe ? "-" : file);
+        const Ran ran = run_command(dir, words, 0, by_pipe ? file : "");
+        CAPTURE(words, input.file, ran.err);
+        CHECK(ran.status == (input.*command.needs ? 0 : 1));
+        if (input.*command.needs) continue;
+        CHECK(ran.told() == 1);
+        CHECK(ran.err.find(std::string("' is ") + input.what) != std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_CASE("the bare command and `help` print what there is") {
+  const TempDir dir;
+  const Ran bare = run_command(dir, {});
+  CHECK(bare.status == 0);
+  CHECK(run_command(dir, {"help"}).out == bare.out);
+  for (const char* command :
+       {"map", "place", "evaluate", "compare", "replay", "report", "explain", "heatmap", "profile"})
+    CHECK(bare.out.find(std::string("\n  ") + command + " ") != std::string::npos);
+  CHECK(run_command(dir, {"help", "map"}).out == run_command(dir, {"map", "--help"}).out);
+  CHECK(run_command(dir, {"help", "profile", "info"}).out ==
+        run_command(dir, {"profile", "info", "--help"}).out);
+  CHECK(run_command(dir, {"help", "mpa"})
+            .err.starts_with("ondeloc: 'mpa' is not a command; did you mean map?\n"));
+}
+
+TEST_CASE("explain tells what was decided in each interval, and at which rule it failed") {
+  const TempDir dir;
+  write_inputs(dir);
+  const Ran all = run_command(dir, {"explain", dir.file("report.json")});
+  CHECK(all.status == 0);
+  CHECK(all.out.find("small") != std::string::npos);
+  CHECK(one_line(all.out).find(
+            "verdict: could have gained 1.3 % of the run (20 ms), predicted, but was not "
+            "moved because the gain is below the threshold\n") != std::string::npos);
+  const Ran one = run_command(dir, {"explain", dir.file("report.json"), "--interval", "1"});
+  CHECK(one.out.find("interval 1, 500 ms to 1.5 s: small;") == 0);
+  CHECK(one.out.find("is it better than the mapping in force?                    yes\n") !=
+        std::string::npos);
+  CHECK(one.out.find("is the gain above the threshold, migration included?       no\n"
+                     "  later rules were not asked\n") != std::string::npos);
+  const Ran rank = run_command(dir, {"explain", dir.file("report.json"), "--rank", "2"});
+  CHECK(rank.out.find("rank 2 was never moved\n") != std::string::npos);
+  const Ran beyond = run_command(dir, {"explain", dir.file("report.json"), "--interval", "2"});
+  CHECK(beyond.status == 1);
+  CHECK(beyond.err == "ondeloc: --interval: the run has 2 intervals, numbered from 0\n");
+}
+
+TEST_CASE("report tells the same of a run to people and to monitoring") {
+  const TempDir dir;
+  write_inputs(dir);
+  const std::string report = dir.file("report.json");
+  const auto as = [&](const char* format) {
+    const Ran ran = run_command(dir, {"report", report, report, "-f", format});
+    CAPTURE(ran.err);
+    CHECK(ran.status == 0);
+    return ran.out;
+  };
+  const std::string text = one_line(as("text"));
+  CHECK(text.find("verdict: could have gained 1.3 % of the run") != std::string::npos);
+  CHECK(text.find("small") != std::string::npos);
+  CHECK(as("prom").find("# TYPE ondeloc_bytes_total counter\n"
+                        "ondeloc_bytes_total{job=\"0\",step=\"0\",node=\"n1\"} 18\n") !=
+        std::string::npos);
+  CHECK(as("influx").starts_with("ondeloc,job=0,step=0,node=n1 ranks=4,"));
+  CHECK(as("json").find("\"bytes_total\": 18") != std::string::npos);
+  const Ran replayed = run_command(dir, {"report", dir.file("app.prof"), "-t", kTopology});
+  CHECK(replayed.status == 0);
+  CHECK(replayed.out.find("mode replayed from ") != std::string::npos);
+  CHECK(run_command(dir, {"report", report, "-o", report}).status == 1);
+}
+
+TEST_CASE("ondeloc(1) names every command and every long option") {
+  const TempDir dir;
+  const std::string page = read_text(test_data() + "/../../etc/man/ondeloc.1");
+  const std::regex option("--([a-z-]+)");
+  const std::vector<std::string> commands = every_command(dir);
+  REQUIRE(commands.size() >= 24);
+  for (const std::string& command : commands) {
+    const std::string last = command.substr(command.rfind(' ') + 1);
+    CAPTURE(command);
+    CHECK(std::regex_search(page, std::regex("\n\\.B[IR]* (map, )?" + last + "\\b")));
+    const std::string help =
+        run_program(dir, "/bin/sh", {"-c", ONDELOC_COMMAND " " + command + " --help"}).out;
+    const std::string options = help.substr(0, help.find("\nExample"));
+    for (std::sregex_iterator at(options.begin(), options.end(), option), end; at != end; ++at) {
+      std::string name = (*at)[1];
+      CAPTURE(name);
+      if (name == "ondeloc") continue;
+      for (std::size_t dash = 0; (dash = name.find('-', dash)) != name.npos; dash += 2)
+        name.insert(dash, 1, '\\');
+      CHECK(page.find("\\-\\-" + name) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("compare and classify say what a second run would gain, and by which mapping") {
+  const TempDir dir;
+  const auto verdict_of = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"-t", kTopology});
+    const std::string out = one_line(run_command(dir, words).out);
+    return out.substr(std::min(out.size(), out.find("verdict: ")));
+  };
+  write_text(dir.file("m.csv"), "src,dst,bytes\n0,2,1000000\n1,3,1000000\n");
+  CHECK(verdict_of({"compare", dir.file("m.csv")})
+            .starts_with("verdict: a run with coordinated:30 could gain "));
+  CHECK(verdict_of({"compare", dir.file("m.csv")})
+            .find("predicted from its messages and the cost model's defaults\n") !=
+        std::string::npos);
+  write_text(dir.file("m.csv"), "src,dst,bytes\n0,1,1000000\n2,3,1000000\n");
+  CHECK(verdict_of({"compare", dir.file("m.csv")}).starts_with("verdict: already as good as"));
+  std::string events = "time_us,src,dst,bytes\n";
+  for (int i = 0; i < 400; ++i)
+    events += std::to_string(i * 10000) + "," + std::to_string(i % 2) + "," +
+              std::to_string(i % 2 + 2) + ",30000000\n";
+  write_text(dir.file("events.csv"), events);
+  const std::string profile = dir.file("app.prof");
+  REQUIRE(run_command(dir, {"profile", "import", dir.file("events.csv"), "-o", profile}).status ==
+          0);
+  CHECK(verdict_of({"profile", "classify", profile})
+            .starts_with("verdict: a run with coordinated:30 could gain "));
+  const Ran json =
+      run_command(dir, {"profile", "classify", profile, "-t", kTopology, "-f", "json"});
+  CHECK(json.out.find("\"verdict\": \"a run with coordinated:30 could gain ") != std::string::npos);
+  const Ran none = run_command(dir, {"profile", "classify", profile, "-t", "numa:1 core:1 pu:1"});
+  CHECK(none.status == 0);
+  CHECK(none.out.find("verdict: no gain is predicted: 4 ranks") != std::string::npos);
+}
+
+TEST_CASE("a report without a job and a node is told without them") {
+  const TempDir dir;
+  write_inputs(dir);
+  const Ran ran = run_command(dir, {"report", dir.file("intervals.csv"), "-t", kTopology});
+  CHECK(ran.out.starts_with("run: 4 ranks, mode replayed from "));
+  CHECK(ran.out.find("\nat stake: messages take ") != std::string::npos);
+}
+
+TEST_CASE("messages on a terminal fit its width") {
+  const TempDir dir;
+  const Ran ran = run_program(
+      dir, "/usr/bin/script",
+      {"-qec", "stty cols 60; exec " ONDELOC_COMMAND " replay /dev/null 2>&1", "/dev/null"});
+  CAPTURE(ran.out);
+  CHECK(ran.out.find("ondeloc: '/dev/null' is empty;") != std::string::npos);
+  std::istringstream lines(ran.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) CHECK(line.size() <= 61);  // and CR
+  CHECK(count >= 2);
+}
+
+TEST_CASE("replay ends with a verdict") {
+  const TempDir dir;
+  const std::string intervals = two_pairs(dir, 1000000000);
+  const auto last_line = [&](const std::string& topology) {
+    const std::string out = run_command(dir, {"replay", "-t", topology, intervals}).out;
+    return one_line(out.substr(out.rfind("\nverdict: ") + 1));
+  };
+  CHECK(last_line(kTopology).starts_with("verdict: would have moved ranks in 1 of 12 intervals; "));
+  CHECK(last_line("numa:1 core:4 pu:1").starts_with("verdict: already as good as it gets: "));
+}
+
+TEST_CASE("every example of every --help can be copied and works") {
+  const TempDir home;
+  const std::regex example("\n  (ondeloc (?:\\\\\n|.)*)");
+  int run = 0;
+  for (const std::string& command : every_command(home)) {
+    const TempDir dir;  // an example may write over an input of another
+    write_inputs(dir);
+    for (const char* program : {"cg", "ft", "mg"})
+      std::filesystem::copy_file(dir.file("app.prof"), dir.file(program + std::string(".prof")));
+    const Ran help = run_program(dir, "/bin/sh", {"-c", ONDELOC_COMMAND " " + command + " --help"});
+    for (std::sregex_iterator at(help.out.begin(), help.out.end(), example), end; at != end; ++at) {
+      const std::string line = (*at)[1];
+      const std::string script = "cd \"$1\"; ondeloc() { \"$0\" \"$@\"; }; " + line;
+      const Ran ran = run_program(dir, "/bin/sh", {"-c", script, ONDELOC_COMMAND, dir.file("")});
+      CAPTURE(command, line, ran.err);
+      // The host of the test may have fewer CPUs than the example has ranks.
+      const bool is_small = ran.err.find("do not fit on the") != std::string::npos ||
+                            ran.err.find("on this machine") != std::string::npos;
+      const bool needs_terminal =
+          line == "ondeloc top" && ran.err.find("terminal") != std::string::npos;
+      CHECK((ran.status == 0 || is_small || needs_terminal));
+      ++run;
+    }
+  }
+  CHECK(run >= 18);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// ondeloc place.
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+
+#include "tests/unit/apps/command.h"
+
+using namespace ondeloc;
+
+namespace {
+
+constexpr const char* kNode = "numa:2 core:2 pu:1";
+
+// Eight ranks; rank i talks to rank i + 4 only.
+std::string far_pairs(const TempDir& dir) {
+  std::string text = "src,dst,bytes\n";
+  for (int i = 0; i < 4; ++i)
+    text += std::to_string(i) + "," + std::to_string(i + 4) + ",1000000\n";
+  write_text(dir.file("far.csv"), text);
+  return dir.file("far.csv");
+}
+
+}  // namespace
+
+TEST_CASE("place keeps pairs on one node and writes what srun takes") {
+  const TempDir dir;
+  const std::string prefix = dir.file("best");
+  const Ran ran =
+      run_command(dir, {"place", far_pairs(dir), "-t", kNode, "-H", "n[08-09]", "-o", prefix});
+  REQUIRE(ran.status == 0);
+  CHECK(ran.out.find("SLURM_HOSTFILE=" + prefix + ".hosts srun -n8 --distribution=arbitrary") !=
+        std::string::npos);
+  std::vector<std::string> hosts;
+  std::istringstream lines(read_text(prefix + ".hosts"));
+  for (std::string line; std::getline(lines, line);) hosts.push_back(line);
+  REQUIRE(hosts.size() == 8);
+  const std::string ranks = read_text(prefix + ".ranks");
+  for (int i = 0; i < 8; ++i) {
+    CHECK(hosts[i] == hosts[(i + 4) % 8]);
+    CHECK(ranks.find("rank " + std::to_string(i) + "=" + hosts[i] + " slot=") != std::string::npos);
+  }
+}
+
+TEST_CASE("place tells the cost beside srun's distributions") {
+  const TempDir dir;
+  const Ran ran = run_command(dir, {"place", far_pairs(dir), "-t", kNode, "-N", "2", "-f", "json"});
+  REQUIRE(ran.status == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  REQUIRE(json["layouts"].size() == 4);
+  CHECK(json["layouts"][0]["name"] == "block");
+  CHECK(json["layouts"][0]["off_node_bytes"] == 4000000);
+  CHECK(json["layouts"][3]["name"] == "placed");
+  CHECK(json["layouts"][3]["off_node_bytes"] == 0);
+  CHECK(json["nodes"].size() == 2);
+}
+
+TEST_CASE("place fills nodes of different size") {
+  const TempDir dir;
+  const Ran ran = run_command(
+      dir, {"place", far_pairs(dir), "-t", "core:2 pu:1", "-t", "core:8 pu:1", "-f", "json"});
+  REQUIRE(ran.status == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  CHECK(json["nodes"][0]["ranks"].size() == 2);
+  CHECK(json["nodes"][1]["ranks"].size() == 6);
+}
+
+TEST_CASE("place takes the profiles of all nodes, and no report of one") {
+  const TempDir dir;
+  std::vector<std::string> words{"place"};
+  for (std::uint32_t node = 0; node < 2; ++node) {
+    profile_format::FileHeader header = small_header(4);
+    header.node = "n" + std::to_string(node);
+    header.local_ranks = 2;
+    words.push_back(dir.file("app." + header.node));
+    auto writer = ProfileWriter::create(words.back(), header);
+    for (std::uint32_t rank = 2 * node; rank < 2 * node + 2; ++rank)
+      REQUIRE(writer->add({5, rank, (rank + 2) % 4, 10}).ok());
+    REQUIRE(writer->add_drops(std::vector<RankDrops>{{2 * node, 0, 0}, {2 * node + 1, 0, 0}}).ok());
+    REQUIRE(writer->finish().ok());
+  }
+  words.insert(words.end(), {"-t", "core:2 pu:1", "-N", "2"});
+  const Ran both = run_command(dir, words);
+  CAPTURE(both.err);
+  CHECK(both.status == 0);
+  words.erase(words.begin() + 1);
+  const Ran one = run_command(dir, words);
+  CHECK(one.status == 1);
+  CHECK(one.err.find("no file has what rank 0 sent") != std::string::npos);
+  write_text(dir.file("report.json"), R"({"version":1,"node":"n1",
+    "ranks":[{"rank":0,"final_cpus":"0"},{"rank":1,"final_cpus":"1"}],
+    "matrix":[{"src":0,"dst":1,"bytes":9,"messages":1}],
+    "off_node":[{"src":0,"bytes":9,"messages":1}],"intervals":[]})");
+  const Ran report = run_command(dir, {"place", dir.file("report.json"), "-N", "2"});
+  CHECK(report.status == 1);
+  CHECK(report.err.find("is the report of one node of several") != std::string::npos);
+}
+
+TEST_CASE("place refuses what cannot be placed") {
+  const TempDir dir;
+  const std::string matrix = far_pairs(dir);
+  struct Wrong {
+    std::vector<std::string> words;
+    const char* problem;
+  };
+  for (const Wrong& wrong :
+       {Wrong{{"-t", kNode}, "the number of nodes is not known; give --nodes N"},
+        {{"-t", "core:2 pu:1", "-N", "3"}, "8 ranks of 1 CPU do not fit on 3 nodes"},
+        {{"-t", kNode, "-N", "3", "-H", "n[0-1]"}, "--hosts names 2 hosts, but --nodes is 3"},
+        {{"-t", kNode, "-t", kNode, "-N", "3"}, "2 topologies are given for 3 nodes"},
+        {{"-t", kNode, "-N", "2", "-o", dir.file("x")}, "--output needs the names of the nodes"},
+        {{"-t", kNode, "-H", "n[0-"}, "is not a host"}}) {
+    std::vector<std::string> words{"place", matrix};
+    words.insert(words.end(), wrong.words.begin(), wrong.words.end());
+    const Ran ran = run_command(dir, words);
+    CAPTURE(wrong.problem, ran.err);
+    CHECK(ran.status == 1);
+    std::string line = ran.err;
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    CHECK(line.find(wrong.problem) != std::string::npos);
+  }
+}

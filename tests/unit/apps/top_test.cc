@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// `ondeloc top` against processes that publish what a mapper publishes.
+#include <nlohmann/json.hpp>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+#include "mapcore/mapper/live_report.h"
+#include "tests/unit/apps/command.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+// A process with the name of a mapper; it has published `text`, or nothing if that is empty.
+class Publisher {
+ public:
+  explicit Publisher(const std::string& text) {
+    int ready[2];
+    REQUIRE(pipe(ready) == 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      prctl(PR_SET_NAME, "ondeloc-mapper");
+      LiveReport live;
+      if (!text.empty()) live.publish("an older text");
+      if (!text.empty()) live.publish(text);
+      close(ready[1]);
+      for (;;) pause();
+    }
+    close(ready[1]);
+    char end = 0;
+    REQUIRE(read(ready[0], &end, 1) == 0);
+    close(ready[0]);
+  }
+  ~Publisher() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Publisher(const Publisher&) = delete;
+  Publisher& operator=(const Publisher&) = delete;
+
+ private:
+  pid_t pid_ = -1;
+};
+
+// A number that no other test on this machine uses.
+std::string job_of_test() { return std::to_string(2'000'000'000 + getpid()); }
+
+std::string report_of_step(int step, const std::string& node = "n1") {
+  return R"({"version": 1, "job": )" + job_of_test() + R"(, "step": )" + std::to_string(step) +
+         R"(, "node": ")" + node + R"(", "mode": "online", "algorithm": "coordinated",
+  "topology": {"numa": [{"os": 0, "pus": "0-1", "package": 0}, {"os": 1, "pus": "2-3", "package": 0}]},
+  "ranks": [{"rank": 0, "initial_cpus": "0", "final_cpus": "0", "migrations": 0},
+            {"rank": 1, "initial_cpus": "2", "final_cpus": "1", "migrations": 1},
+            {"rank": 2, "initial_cpus": "1", "final_cpus": "2", "migrations": 1}],
+  "intervals": [{"t": 0.5, "bytes": 1e9, "decision": "remaps", "gain": 0.1, "moved": [1, 2],
+                 "cost_before": 0.2, "remote_share_before": 1, "remote_share_after": 0},
+                {"t": 1.5, "bytes": 2e9, "decision": "keeps", "moved": [], "cost_before": 0.1}]})";
+}
+
+}  // namespace
+
+TEST_CASE("top shows who runs where, and the last decisions of a running step") {
+  const TempDir dir;
+  const Publisher mapper(report_of_step(3)), other(report_of_step(4, "n1"));
+  const Ran ran = run_command(dir, {"top", job_of_test() + ".3", "--once"});
+  CHECK(ran.status == 0);
+  CAPTURE(ran.out);
+  for (const std::string& part :
+       {"job " + job_of_test() + " step 3 on n1", std::string("3 ranks, algorithm coordinated"),
+        std::string("NUMA node  CPUs"), std::string("last decisions"), std::string("remaps"),
+        std::string("keeps")})
+    CHECK(ran.out.find(part) != std::string::npos);
+  CHECK(ran.out.find("step 4") == std::string::npos);
+  const auto line_of = [&](const std::string& begin) {
+    const std::size_t at = ran.out.find("\n" + begin);
+    return at == ran.out.npos ? "" : ran.out.substr(at + 1, ran.out.find('\n', at + 1) - at - 1);
+  };
+  CHECK(line_of("0          0-1").ends_with("0 1"));
+  CHECK(line_of("1          2-3").ends_with(" 2"));
+}
+
+TEST_CASE("top lists steps for completion, and writes JSON for scripts") {
+  const TempDir dir;
+  const Publisher mapper(report_of_step(3)), other(report_of_step(4));
+  const std::string list = run_command(dir, {"top", "--list"}).out;
+  const std::size_t first = list.find(job_of_test() + ".3\n");
+  REQUIRE(first != list.npos);
+  CHECK(list.find(job_of_test() + ".4\n") > first);
+  const Ran ran = run_command(dir, {"top", job_of_test(), "--once", "-f", "json"});
+  CHECK(ran.status == 0);
+  CAPTURE(ran.out);
+  const auto json = nlohmann::json::parse(ran.out);
+  REQUIRE(json.size() == 2);
+  CHECK(json[0]["step"] == 3);
+  CHECK(json[1]["step"] == 4);
+}
+
+TEST_CASE("top tells what it does not find, and survives what a process publishes") {
+  const TempDir dir;
+  const Publisher nothing(""), garbage("{\"job\": "), list("[1, 2]");
+  const Ran ran = run_command(dir, {"top", job_of_test(), "--once"});
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.status == 0);
+  CHECK(ran.out.find("more steps without an interval yet") != std::string::npos);
+  const Ran wrong = run_command(dir, {"top", "12.x", "--once"});
+  CHECK(wrong.status == 1);
+  CHECK(wrong.err.find("'12.x' is not a job or step; write JOBID or JOBID.STEP") !=
+        std::string::npos);
+}
+
+TEST_CASE("a mapper publishes at most once a second, and rarely if that takes long") {
+  using Seconds = LiveReport::Seconds;
+  LiveReport live;
+  CHECK(live.is_due(Seconds(0)));
+  live.published(Seconds(10), Seconds(0.0001));
+  CHECK_FALSE(live.is_due(Seconds(10.9)));
+  CHECK(live.is_due(Seconds(11)));
+  live.published(Seconds(20), Seconds(0.01));
+  CHECK_FALSE(live.is_due(Seconds(29)));
+  CHECK(live.is_due(Seconds(30)));
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/decide/decider.h"
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "mapcore/decide/interval.h"
+#include "mapcore/decide/migration.h"
+#include "mapcore/map/shared_slots.h"
+#include "mapcore/topology/load.h"
+#include "tests/unit/catch.h"
+#include "tests/unit/test_data.h"
+
+using namespace ondeloc;
+
+namespace {
+
+// Asks about intervals of one second, all with the same traffic between two ranks.
+struct Question {
+  explicit Question(DeciderOptions options = {}) : decider(options) {}
+
+  Decision ask(double now, double wanted, double migration = 0, bool many = false) {
+    REQUIRE(!decider.observe({traffic, 1, now, now}));
+    return decider.decide({wanted, true, many, [migration] { return migration; }, {}}, {});
+  }
+
+  Traffic traffic{CommMatrix::from_entries(2, {{0, 1, 5, 1}})};
+  Decider decider;
+};
+
+}  // namespace
+
+TEST_CASE("ranks move only for a gain above threshold, migration and 0.1 % of wall time") {
+  CHECK(Question().ask(0.1, 0.05).kind == DecisionKind::kRemaps);
+  CHECK(Question().ask(0.1, 0.0985).kind == DecisionKind::kSmall);
+  CHECK(Question().ask(0.1, 0.05, 0.2).kind == DecisionKind::kSmall);  // H is 3 s
+  CHECK(Question().ask(0.1, 0.05, 0.1).kind == DecisionKind::kRemaps);
+  CHECK(Question().ask(0.001, 0).kind == DecisionKind::kSmall);
+  CHECK(Question().ask(0.1, 0.11).kind == DecisionKind::kKeeps);
+  CHECK(Question({.rule = Decide::kAlways}).ask(0.1, 0.11, 9).kind == DecisionKind::kRemaps);
+}
+
+TEST_CASE("decide=many applies every mapping that moves more ranks than a node has") {
+  const DeciderOptions many{.rule = Decide::kMany};
+  CHECK(Question(many).ask(0.1, 0.2, 0, true).kind == DecisionKind::kRemaps);
+  CHECK(Question(many).ask(0.1, 0.01, 0, false).kind == DecisionKind::kFew);
+  const Machine machine = *load_machine("numa:2 core:2 pu:1");
+  const SlotSet slots = shared_slots(machine, machine.allowed, 4, 1);
+  const Mapping before{SlotIndex(0), SlotIndex(1), SlotIndex(2), SlotIndex(3)};
+  const CostModel model = CostModel::from(machine);
+  CHECK(
+      !moves_many(slots, model, before, {SlotIndex(2), SlotIndex(1), SlotIndex(0), SlotIndex(3)}));
+  CHECK(moves_many(slots, model, before, {SlotIndex(2), SlotIndex(3), SlotIndex(0), SlotIndex(1)}));
+}
+
+TEST_CASE("on one NUMA node decide=many counts the moves between caches") {
+  const Machine machine = *load_machine("numa:1 l3:2 core:2 pu:1");
+  const SlotSet slots = shared_slots(machine, machine.allowed, 4, 1);
+  const CostModel model = CostModel::from(machine);
+  const Mapping before{SlotIndex(0), SlotIndex(1), SlotIndex(2), SlotIndex(3)};
+  CHECK(
+      !moves_many(slots, model, before, {SlotIndex(1), SlotIndex(0), SlotIndex(3), SlotIndex(2)}));
+  CHECK(
+      !moves_many(slots, model, before, {SlotIndex(2), SlotIndex(1), SlotIndex(0), SlotIndex(3)}));
+  CHECK(moves_many(slots, model, before, {SlotIndex(2), SlotIndex(3), SlotIndex(0), SlotIndex(1)}));
+}
+
+TEST_CASE("a decision has the numbers that it rests on") {
+  Question question({.threshold = 0.1, .slope = 2, .longest = 1.5});
+  const Decision decision = question.ask(0.1, 0.04, 0.05);
+  CHECK(decision.kind == DecisionKind::kRemaps);
+  CHECK(decision.gain == Approx(0.06));
+  CHECK(decision.migration == Approx(0.05));
+  CHECK(decision.horizon == Approx(2.5));
+  CHECK(decision.threshold == Approx(0.1 * 0.1 + 0.05 / 2.5));
+  CHECK(decision.ledger == 0);
+  CHECK(question.ask(0.1, 0.1).ledger == Approx(0.05));
+}
+
+TEST_CASE("an interval without traffic, one rank, or fixed ranks need no candidate") {
+  const Traffic silence(CommMatrix::from_entries(4, {})), one(CommMatrix::from_entries(1, {})),
+      a(CommMatrix::from_entries(4, {{0, 1, 5, 1}}));
+  Decider decider({});
+  CHECK(decider.observe({silence, 1, 0, 0})->kind == DecisionKind::kSilent);
+  CHECK(decider.observe({one, 1, 0.1, 0.1})->kind == DecisionKind::kSilent);
+  CHECK(decider.observe({a, 1, 0.1, 0.1, true})->kind == DecisionKind::kFixed);
+  CHECK(!decider.observe({a, 1, 0.1, 0.1}));
+}
+
+TEST_CASE("the price of a move and the room for memory are asked for only if they matter") {
+  Question question;
+  int prices = 0, rooms = 0;
+  const auto ask = [&](double wanted, bool changes) {
+    REQUIRE(!question.decider.observe({question.traffic, 1, 0.1, 0.1}));
+    const auto price = [&prices] { return ++prices, 0.001; };
+    const auto room = [&rooms] { return ++rooms, false; };
+    return question.decider
+        .decide({wanted, changes, false, price, room}, {0.1, true, false, price, room})
+        .kind;
+  };
+  CHECK(ask(0.05, false) == DecisionKind::kKeeps);
+  CHECK(ask(0.0999, true) == DecisionKind::kSmall);
+  CHECK(prices + rooms == 0);
+  CHECK(ask(0.05, true) == DecisionKind::kNoRoom);
+  CHECK(prices == 1);
+  CHECK(rooms == 1);
+}
+
+TEST_CASE("the manual explains every decision, word for word") {
+  std::ifstream page(test_data() + "/../../etc/man/ondeloc-report.5");
+  const std::string manual{std::istreambuf_iterator<char>(page), {}};
+  for (const DecisionInfo& info : decisions()) {
+    INFO(info.name);
+    CHECK(&info == &decisions()[static_cast<std::size_t>(info.kind)]);
+    CHECK(std::string(info.meaning).size() <= 70);
+    CHECK(manual.find(std::string(".TP\n.B ") + info.name + "\n" + info.meaning + "\n") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("slots with the same CPUs are one place") {
+  const Machine machine = *load_machine("pu:2");
+  const SlotSet slots = shared_slots(machine, machine.allowed, 4, 1);  // CPUs 0 1 0 1
+  const CostModel model = CostModel::from(machine);
+  const Mapping before{SlotIndex(0), SlotIndex(1)}, same{SlotIndex(2), SlotIndex(3)},
+      other{SlotIndex(1), SlotIndex(3)};
+  CHECK(!changes_cpus(slots, before, same));
+  CHECK(changes_cpus(slots, before, other));
+  CHECK(migration_seconds(model, slots, before, same, {}, false) == 0);
+  CHECK(migration_seconds(model, slots, before, other, {}, false) == Approx(0.0001));
+}
+
+TEST_CASE("the phase clock restarts when the pattern changes") {
+  const Traffic a(CommMatrix::from_entries(4, {{0, 1, 5, 1}})),
+      b(CommMatrix::from_entries(4, {{2, 3, 5, 1}}));
+  PhaseClock clock;
+  CHECK(clock.advance(a, 1) == 1);
+  CHECK(clock.advance(a, 2) == 3);
+  CHECK(clock.advance(b, 1) == 1);
+  CHECK(clock.advance(b, 1) == 2);
+}
+
+TEST_CASE("a pause does not end a phase: its age goes on, and it is not fleeting") {
+  const Traffic silence(CommMatrix::from_entries(4, {})),
+      a(CommMatrix::from_entries(4, {{0, 1, 5, 1}})),
+      b(CommMatrix::from_entries(4, {{2, 3, 5, 1}}));
+  PhaseClock clock;
+  CHECK(clock.advance(silence, 1) == 1);
+  CHECK(clock.advance(silence, 1) == 2);  // all of it may go to other nodes
+  CHECK(clock.advance(a, 2) == 2);
+  CHECK(!clock.is_fleeting());
+  CHECK(clock.advance(silence, 30) == 30);
+  CHECK(clock.advance(a, 2) == 4);
+  CHECK(!clock.is_fleeting());
+  CHECK(clock.advance(silence, 1) == 4);
+  CHECK(clock.advance(b, 1) == 1);
+  CHECK(!clock.is_fleeting());  // two looks at the one before
+}
+
+TEST_CASE("migration: 1 ms a moved rank, or its pages over the link") {
+  const Machine machine = *load_machine("numa:2 core:2 pu:1");
+  SlotSet slots;
+  for (const Pu& pu : machine.pus) {
+    CpuSet one;
+    one.set(pu.os);
+    slots.push_back(make_slot(machine, one));
+  }
+  const CostModel model = CostModel::from(machine);
+  const Mapping before = {SlotIndex(0), SlotIndex(1)}, after = {SlotIndex(2), SlotIndex(1)};
+  const std::vector<double> resident = {20e9 / 2.1, 1};
+  CHECK(migration_seconds(model, slots, before, after, resident, false) == Approx(0.001));
+  CHECK(migration_seconds(model, slots, before, after, resident, true) == Approx(1));
+}
+
+TEST_CASE("a move is dearer the farther it leads") {
+  const Machine machine = *load_machine("numa:2 l3:2 core:2 pu:1");
+  SlotSet slots;
+  for (const Pu& pu : machine.pus)
+    slots.push_back(make_slot(machine, *CpuSet::parse_list(std::to_string(pu.os.value))));
+  const CostModel model = CostModel::from(machine);
+  const auto price = [&](int to) {
+    return migration_seconds(model, slots, {SlotIndex(0)}, {SlotIndex(to)}, {}, false);
+  };
+  CHECK(price(0) == 0);
+  CHECK(price(1) == Approx(0.0001));   // the same cache
+  CHECK(price(2) == Approx(0.00025));  // another cache of the node
+  CHECK(price(4) == Approx(0.001));    // another node
+  // Memory that follows a rank does not leave its node.
+  CHECK(migration_seconds(model, slots, {SlotIndex(0)}, {SlotIndex(2)}, std::vector<double>{1e12},
+                          true) == Approx(0.00025));
+}
+
+TEST_CASE("interval: times v when nothing was applied, divided by v when something was") {
+  IntervalController interval(500, 3000, 2);
+  CHECK(interval.milliseconds() == 500);
+  interval.step(false);
+  CHECK(interval.milliseconds() == 1000);
+  interval.step(false);
+  interval.step(false);
+  CHECK(interval.milliseconds() == 3000);
+  interval.step(true);
+  CHECK(interval.milliseconds() == 1500);
+  interval.step(true);
+  interval.step(true);
+  CHECK(interval.milliseconds() == 500);
+}

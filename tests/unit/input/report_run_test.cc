@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/input/report_run.h"
+
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+TEST_CASE("the story of a report has its intervals, decisions and ranks") {
+  const auto found = parse_report_run(R"({"node":"n\u001b1","job":7,"mode":"online",
+    "topology":{"numa":[{"os":0,"pus":"0-1"}]},
+    "ranks":[{"rank":3,"initial_cpus":"0","final_cpus":"1","migrations":2,
+              "gpus":["card1","card2"],"gpu_source":"open","gpus_near_at_start":false,
+              "gpus_near_at_end":true},{"rank":-1}],
+    "matrix":[{"src":3,"dst":4,"bytes":9,"messages":1}],
+    "intervals":[{"t":0.5,"bytes":9,"cost_before":0.1,"decision":"small","gain":0.01,
+                  "threshold":0.02,"remote_share_before":null},
+                 {"t":1.5,"bytes":9,"cost_before":0.1,"decision":"remaps","moved":[3],
+                  "ledger":-0.25,"migration":0.05}],
+    "model":{"latency":"measured 2026-11-24 on n1"},
+    "totals":{"wall_ms":1500,"domains":[{"domain":"llc","bytes_before":1,"bytes_after":9},
+              {"domain":"node","bytes_before":8,"messages_after":-3},{"domain":"moon"},7]},"notes":["a",5]})",
+                                      "r");
+  REQUIRE(found.ok());
+  CHECK(found->node == "n?1");
+  REQUIRE(found->ranks.size() == 1);
+  CHECK(found->ranks[0].last_cpus == "1");
+  CHECK(found->ranks[0].gpus == "card1, card2 (open), away at the start, near at the end");
+  REQUIRE(found->run.steps.size() == 2);
+  CHECK(found->run.steps[0].decision.kind == DecisionKind::kSmall);
+  CHECK_FALSE(found->run.steps[0].remote_before);
+  CHECK(found->run.steps[1].begin == 0.5);
+  CHECK(found->run.steps[1].moved == std::vector<int>{3});
+  CHECK(found->run.saved == Approx(0.2));
+  CHECK(found->levels.before.bytes == std::array<double, kDomainCount>{0, 0, 1, 8, 0, 0});
+  CHECK(found->levels.after.bytes == std::array<double, kDomainCount>{0, 0, 9, 0, 0, 0});
+  CHECK(found->levels.after.all_messages() == 0);
+  CHECK(found->model.front().second == "measured 2026-11-24 on n1");
+  CHECK(found->notes == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("odd reports are read as far as they go, or refused in a sentence") {
+  for (const char* text :
+       {R"({"intervals":[5,{"t":-1,"moved":"x","decision":5}],"ranks":[7]})",
+        R"({"intervals":[{"t":1e307,"bytes":-1e307}],"ranks":[],"matrix":5,"notes":{}})"})
+    CHECK(parse_report_run(text, "r").ok());
+  for (const char* text : {"", "{}", "[]", R"({"intervals":{},"ranks":[]})", "{\"intervals\":["})
+    CHECK_FALSE(parse_report_run(text, "r").ok());
+}

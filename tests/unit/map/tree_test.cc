@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cost and mappings on machines whose NUMA nodes have several last-level caches.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "tests/unit/catch.h"
+#include "tests/unit/map/case.h"
+
+using namespace ondeloc;
+
+namespace tree_test {
+namespace {
+
+constexpr const char* kEpyc = "numa:1 l3:8 core:8 pu:1";
+
+CommMatrix drawn(int ranks, int degree, unsigned seed, double most_bytes) {
+  std::mt19937 random(seed);
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i < ranks; ++i) {
+    for (int d = 0; d < degree; ++d) {
+      const int j = static_cast<int>(random() % static_cast<unsigned>(ranks));
+      const double messages = 1 + random() % 1000;
+      if (i != j)
+        entries.push_back(
+            {i, j, messages * std::floor(random() % 1000 * most_bytes / 1000), messages});
+    }
+  }
+  return CommMatrix::from_entries(ranks, entries);
+}
+
+CommMatrix chain(int ranks) {
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i + 1 < ranks; ++i) entries.push_back({i, i + 1, 8e3, 1e3});
+  return CommMatrix::from_entries(ranks, entries);
+}
+
+double least_of_all(const Case& c) {
+  Mapping mapping;
+  for (int i = 0; i < c.traffic.ranks(); ++i) mapping.emplace_back(i);
+  double best = 1e300;
+  do {
+    best = std::min(best, c.cost(mapping).total);
+  } while (std::next_permutation(mapping.begin(), mapping.end()));
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("mappings on one node with eight caches do not cost the same") {
+  const Case c(kEpyc, chain(64));
+  const double packed = c.cost(c.map("packed")).total;
+  CHECK(packed < 0.9 * c.cost(c.map("random")).total);
+  Mapping cyclic;  // Slurm with l3cache_as_socket: consecutive ranks in different caches
+  for (int i = 0; i < 64; ++i) cyclic.emplace_back(i % 8 * 8 + i / 8);
+  CHECK(packed < 0.5 * c.cost(cyclic).message_time + c.cost(cyclic).congestion);
+  CHECK(c.cost(c.map()).total <= packed * (1 + 1e-9));
+}
+
+TEST_CASE("terms of the cost on a tree, computed by hand") {
+  // Two packages, each a node of two caches of two cores; ranks 0 and 1 in one cache.
+  const CommMatrix matrix =
+      CommMatrix::from_entries(4, {{0, 1, 1000, 10}, {0, 2, 500, 5}, {0, 3, 300, 3}});
+  Case c("package:2 numa:1 l3:2 core:2 pu:1", matrix);
+  const Mapping mapping{SlotIndex(0), SlotIndex(1), SlotIndex(2), SlotIndex(4)};
+  const Cost cost = c.cost(mapping);
+  const double near = 24e-9, other_cache = 108e-9, other_package = 200e-9;
+  CHECK(cost.message_time == Approx((5 * (other_cache - near) + 3 * (other_package - near)) / 4));
+  const double bandwidth = 4 * 25.6e9;
+  CHECK(cost.byte_time == Approx((500 * 1.0 + 300 * (1.0 + 1.1)) / bandwidth));
+  CHECK(cost.total == Approx(cost.congestion + cost.byte_time + cost.message_time));
+  CHECK(cost.remote_share.value() == Approx(300.0 / 1800));
+  const DomainTraffic split = traffic_by_domain(c.slots, c.traffic, mapping);
+  CHECK(split.bytes[static_cast<std::size_t>(Domain::kLlc)] == 1000);
+  CHECK(split.bytes[static_cast<std::size_t>(Domain::kNode)] == 500);
+  CHECK(split.messages[static_cast<std::size_t>(Domain::kMachine)] == 3);
+}
+
+TEST_CASE("weights: messages count without bytes, bytes without messages") {
+  const CommMatrix empty = CommMatrix::from_entries(4, {{0, 3, 0, 1e6}, {1, 2, 10, 1}});
+  const char* machine = "numa:2 core:2 pu:1";
+  const Case time(machine, empty), bytes(machine, empty, Weight::kBytes);
+  const Case messages(machine, empty, Weight::kMessages);
+  for (const Case* c : {&time, &messages}) {
+    const Mapping mapping = c->map();
+    CHECK(c->slots[mapping[0].value].node == c->slots[mapping[3].value].node);
+  }
+  const Mapping apart{SlotIndex(0), SlotIndex(1), SlotIndex(2), SlotIndex(3)};
+  CHECK(bytes.cost(apart).message_time == 0);
+  CHECK(messages.cost(apart).byte_time == 0);
+  CHECK(messages.cost(apart).remote_share.value() == 1);
+}
+
+TEST_CASE("coordinated finds the optimum of small trees") {
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    for (const char* machine :
+         {"numa:1 l3:4 core:2 pu:1", "package:2 numa:1 l3:2 core:2 pu:1", "numa:2 core:2 pu:2"}) {
+      const Case c(machine, drawn(8, 2, seed, seed % 2 == 0 ? 100 : 1e5));
+      INFO(machine << " " << seed);
+      CHECK(c.cost(c.map("coordinated:5")).total <= least_of_all(c) * (1 + 1e-9));
+    }
+  }
+}
+
+TEST_CASE("on trees coordinated is never worse than its starts and moves nobody for nothing") {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    for (const char* machine : {kEpyc, "package:2 numa:2 l3:2 core:4 pu:2"}) {
+      Case c(machine, drawn(48, 3, seed, seed % 3 == 0 ? 1e6 : 64));
+      if (seed % 2 == 0) c.previous = c.map(fmt::format("random:{}", seed).c_str());
+      const Mapping mapping = c.map();
+      const double cost = c.cost(mapping).total;
+      INFO(machine << " " << seed);
+      for (const char* start : {"packed", "scatter", "random", "balance", "locality", "ondeloc"})
+        CHECK(cost <= c.cost(c.map(start)).total * (1 + 1e-9));
+      c.previous = mapping;
+      const Mapping again = c.map();
+      if (c.cost(again).total >= cost * (1 - 1e-6)) CHECK(again == mapping);
+    }
+  }
+}
+
+TEST_CASE("evaluate does not depend on the numbers of ranks, caches and nodes") {
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    const CommMatrix matrix = drawn(16, 3, seed, 1e4);
+    const Case c("package:2 numa:2 l3:2 core:2 pu:1", matrix);
+    const Mapping mapping = c.map("random");
+    std::vector<int> name(16);
+    std::iota(name.begin(), name.end(), 0);
+    std::mt19937 random(seed);
+    std::shuffle(name.begin(), name.end(), random);
+    std::vector<MatrixEntry> entries;
+    for (MatrixEntry entry : matrix.entries)
+      entries.push_back({name[entry.src], name[entry.dst], entry.bytes, entry.messages});
+    const Case renamed("package:2 numa:2 l3:2 core:2 pu:1",
+                       CommMatrix::from_entries(16, std::move(entries)));
+    Mapping same(16);
+    // The packages change places, and the nodes of each.
+    for (int i = 0; i < 16; ++i) same[name[i]] = SlotIndex(mapping[i].value ^ 0b1110);
+    CHECK(renamed.cost(same).total == Approx(c.cost(mapping).total).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("equal cost keeps the order of ranks") {
+  for (const char* machine : {kEpyc, "package:2 numa:1 l3:8 core:8 pu:1"}) {
+    std::vector<MatrixEntry> entries;
+    for (int i = 0; i < 64; ++i)
+      for (int j = 0; j < 64; ++j) entries.push_back({i, j, 100, 1});
+    const Case c(machine, CommMatrix::from_entries(64, entries));
+    const Mapping mapping = c.map(), packed = c.map("packed");
+    if (c.cost(packed).total <= c.cost(mapping).total) CHECK(mapping == packed);
+  }
+}
+
+}  // namespace tree_test

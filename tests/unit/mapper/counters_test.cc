@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/counters.h"
+
+#include <sys/mman.h>
+
+#include "tests/unit/catch.h"
+#include "tests/unit/segment/segment_fixture.h"
+
+using namespace ondeloc;
+
+namespace {
+
+// The rows of a small segment as the ranks write them.
+class Rows {
+ public:
+  Rows() : fd_(std::move(*create_segment(small_plan()))), view_(*SegmentView::open(fd_.get())) {
+    void* memory = mmap(nullptr, view_.header().segment_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                        fd_.get(), 0);
+    REQUIRE(memory != MAP_FAILED);
+    base_ = static_cast<char*>(memory);
+    for (unsigned local = 0; local < 3; ++local) slot(local).rank_state = ONDELOC_RANK_ATTACHED;
+  }
+  ~Rows() { munmap(base_, view_.header().segment_size); }
+  ondeloc_slot& slot(unsigned local) {
+    return reinterpret_cast<ondeloc_slot*>(base_ + view_.header().slots_offset)[local];
+  }
+  ondeloc_cell& sent(unsigned local, int to) {
+    return reinterpret_cast<ondeloc_cell*>(base_ + view_.header().rows_offset +
+                                           local * view_.header().row_stride)[to];
+  }
+  ondeloc_cell& fetched(unsigned local, int from) { return sent(local, 4 + from); }
+  const SegmentView& view() const { return view_; }
+
+ private:
+  UniqueFd fd_;
+  SegmentView view_;
+  char* base_ = nullptr;
+};
+
+bool same(const ondeloc_cell& a, const ondeloc_cell& b) {
+  return a.bytes == b.bytes && a.messages == b.messages;
+}
+
+}  // namespace
+
+TEST_CASE("fetched data counts from its source to the rank that fetched it") {
+  Rows rows;
+  Counters counters(3);
+  rows.sent(0, 1) = {100, 2};
+  rows.sent(0, 3) = {7, 1};
+  rows.slot(1).notes = ONDELOC_NOTE_ONE_SIDED;
+  rows.fetched(1, 0) = {40, 4};
+  rows.fetched(1, 3) = {9, 3};
+  rows.fetched(2, 0) = {1000, 1};  // rank 2 has no window: nobody reads that
+  counters.read_rows(rows.view());
+  CHECK(same(counters.total(0, 1), {140, 6}));
+  CHECK(same(counters.total(1, 0), {0, 0}));
+  CHECK(same(counters.total(0, 2), {0, 0}));
+  CHECK(same(counters.total_off_node(1), {9, 3}));
+  CHECK(same(counters.counted_by(0), {107, 3}));
+  CHECK(same(counters.counted_by(1), {49, 7}));
+  const CounterDelta first = counters.take_delta();
+  REQUIRE(first.matrix.entries.size() == 1);
+  CHECK(first.matrix.entries[0].bytes == 140);
+  CHECK(first.off_node == std::vector<double>{7, 9, 0});
+  rows.fetched(1, 0) = {50, 5};
+  counters.read_rows(rows.view());
+  const CounterDelta second = counters.take_delta();
+  REQUIRE(second.matrix.entries.size() == 1);
+  CHECK(second.matrix.entries[0].bytes == 10);
+  CHECK(second.messages == 1);
+}
+
+TEST_CASE("a ROW event tells sent and fetched data apart") {
+  const Rows rows;
+  Counters counters(3);
+  RowRecord row{};
+  row.head.head.world_rank = 6;  // local rank 1
+  row.entries = {{4, 0, {10, 1}}, {4, 1, {20, 2}}, {ONDELOC_ROW_OFF_NODE, 1, {30, 3}}};
+  counters.add_row_event(rows.view(), row);
+  CHECK(same(counters.total(1, 0), {10, 1}));
+  CHECK(same(counters.total(0, 1), {20, 2}));
+  CHECK(same(counters.total_off_node(1), {30, 3}));
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/collect.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+TEST_CASE(
+    "the summary of a step has the bytes that left the node, and one of a thing is singular") {
+  Report report;
+  report.node = "n1";
+  report.ranks.resize(2);
+  report.matrix = {{0, 1, 1'500'000, 3}};
+  report.off_node = {{0, -1, 150'000'000, 3}};
+  report.remaps = 1;
+  report.migrations = 2;
+  report.mapper_cpu_ms = 3;
+  report.wall_ms = 1500;
+  CHECK(summary_line(report) ==
+        "n1: 2 ranks, 1.5 MB between them, 150 MB to other nodes, 1 remap, 2 migrations, mapper 3 "
+        "ms CPU of 1.5 s");
+  report.off_node.clear();
+  CHECK(summary_line(report).find("other nodes") == std::string::npos);
+}
+
+TEST_CASE("the verdict of a report uses its decisions") {
+  Report report;
+  ReportInterval interval;
+  interval.t = 1;
+  interval.bytes = 10;
+  interval.cost_before = 0.2;
+  interval.decision = "remaps";
+  interval.remapped = true;
+  interval.moved = {0};
+  interval.migration = 0.01;
+  report.intervals.push_back(interval);
+  interval.t = 2;
+  interval.decision = "keeps";
+  interval.moved.clear();
+  interval.ledger = -0.04;
+  report.intervals.push_back(interval);
+  interval.decision = "";  // the last one is measured only
+  interval.ledger = 0;
+  report.intervals.push_back(interval);
+  CHECK(verdict(run_of(report)) ==
+        "moved ranks in 1 of 3 intervals; predicted to save 2 % of the run (40 ms); "
+        "messages take 30 % of the run (600 ms), predicted");
+}

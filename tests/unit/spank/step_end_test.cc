@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// slurmstepd reports the mapper at the end of a step, and waits for that for a bounded time.
+#include "spank/step_end.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "mapcore/options/mapper_messages.h"
+#include "mapcore/segment/record_check.h"
+#include "tests/unit/catch.h"
+#include "tests/unit/spank/fake_spank.h"
+
+using namespace ondeloc;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+constexpr int kKilled = SIGKILL;  // a wait status
+constexpr std::chrono::seconds kLongestWait(10);
+
+struct Ended {
+  Step step;
+  UniqueFd mappers;  // the mapper's end
+
+  explicit Ended(const char* option) {
+    auto options = parse_options(option);
+    REQUIRE(options.ok());
+    step.request.options = *options;
+    step.request.user_requested = true;
+    int ends[2];
+    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    step.fds.messages.reset(ends[0]);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    mappers.reset(ends[1]);
+  }
+
+  void say(const std::string& text) const {
+    REQUIRE(write(mappers.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  }
+
+  Lines told(int last_status = 0) const {
+    FakeSpank& fake = use_fake();
+    relay_mapper_messages(step, last_status);
+    return fake.user_lines;
+  }
+};
+
+const std::string kStarted(1, kMapperStarted);
+
+}  // namespace
+
+TEST_CASE("the mapper's lines reach the user") {
+  Ended ended("online");
+  ended.say(kStarted + encode_messages({"first", "second"}));
+  ended.mappers.reset();
+  CHECK(ended.told() == Lines{"ondeloc: first", "ondeloc: second"});
+}
+
+TEST_CASE("the mapper's last word ends the wait, whoever keeps the pipe open") {
+  const Ended ended("online,report=r.json");
+  ended.say(kStarted + encode_messages({"done"}));
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(ended.told() == Lines{"ondeloc: done"});
+  CHECK(std::chrono::steady_clock::now() - begin < kLongestWait / 2);
+}
+
+TEST_CASE("hostile text is bounded and shown without controls") {
+  Ended ended("online");
+  std::string text = kStarted + "\n";
+  for (int line = 0; line < 30; ++line)
+    text +=
+        "\xc2\x9b"
+        "31m\u202e\n";
+  ended.say(text + std::string(1000, 'x'));
+  ended.mappers.reset();
+  const Lines lines = ended.told();
+  REQUIRE(lines.size() == 20);
+  CHECK(lines.front() == "ondeloc: ?31m?");
+}
+
+TEST_CASE("a mapper that was killed is told of by what it leaves undone") {
+  const auto told = [](const char* option, int last_status) {
+    Ended ended(option);
+    ended.say(kStarted);
+    ended.mappers.reset();
+    const Lines lines = ended.told(last_status);
+    return lines.empty() ? "" : lines.front();
+  };
+  CHECK(told("online", 0) ==
+        "ondeloc: the mapper ended before the ranks: they stay where they are");
+  CHECK(told("online,report=r.json", 0).ends_with("the report is preliminary or missing"));
+  CHECK(told("online", kKilled) == "");
+  CHECK(told("online,report=r.json", kKilled).starts_with("ondeloc: the mapper was killed with"));
+  CHECK(told("profile:p", kKilled).starts_with("ondeloc: the recorder was killed"));
+}
+
+TEST_CASE("a mapper that never started is not missed, and one that hangs costs a bounded wait") {
+  Ended none("online,report=r.json");
+  none.mappers.reset();
+  CHECK(none.told().empty());
+  const Ended hangs("online");
+  hangs.say(kStarted);
+  CHECK(hangs.told().empty());  // no file, no word; the wait has ended
+}
+
+TEST_CASE("the END record is written if there is room, and never blocks") {
+  Step step;
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  step.fds.channel.read.reset(ends[0]);
+  step.fds.channel.write.reset(ends[1]);
+  send_end(step);
+  std::byte bytes[4096];
+  const ssize_t got = read(ends[0], bytes, sizeof(bytes));
+  REQUIRE(got > 0);
+  std::span<const std::byte> rest(bytes, static_cast<std::size_t>(got));
+  const auto record = take_record(rest);
+  REQUIRE(record);
+  CHECK(std::holds_alternative<ondeloc_record_end>(*record));
+  while (write(ends[1], bytes, sizeof(bytes)) > 0) {
+  }
+  send_end(step);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/topology/machine_file.h"
+
+#include "mapcore/topology/load.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+MachineFile made() {
+  MachineFile file;
+  file.date = "2026-11-24";
+  file.host = "node7";
+  file.cpus = 32;
+  file.llcs = 8;
+  file.packages = 2;
+  file.domains[2] = {25e-9, 12e9, 30e-9};
+  file.domains[3] = {110e-9, 8e9, 120e-9};
+  file.domains[5] = {220e-9, 5e9, 240e-9};
+  file.nodes = {{0, 100e9, 90e9}, {1, 101e9, 91e9}};
+  file.links = {{0, 1, 40e9}, {1, 0, 41e9}};
+  file.core_bandwidth = 12e9;
+  file.port_bandwidth = 35e9;
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("a machine file is read as it was written") {
+  const auto file = parse_machine_file(to_json(made()), "node7.json");
+  REQUIRE(file.ok());
+  CHECK(file->source() == "measured 2026-11-24 on node7");
+  CHECK(file->domain(Domain::kNode).latency == Approx(110e-9));
+  CHECK(file->nodes.at(1).shared == Approx(91e9));
+  CHECK(file->links.at(0).bandwidth == Approx(40e9));
+  CHECK(check_machine_file(*file, *load_machine("package:2 numa:1 l3:4 core:4 pu:1"), "f").ok());
+  const Status other = check_machine_file(*file, *load_machine("numa:2 core:4 pu:1"), "f");
+  REQUIRE_FALSE(other.ok());
+  CHECK(other.error().message().find("this machine is another") != std::string::npos);
+}
+
+TEST_CASE("a bad machine file is one sentence") {
+  for (const char* text :
+       {"", "[]", "{", "{\"ondeloc_machine\": 2}", "{\"ondeloc_machine\": 1}",
+        "{\"ondeloc_machine\": 1, \"domains\": {\"llc\": {\"latency_ns\": -1}}}",
+        "{\"ondeloc_machine\": 1, \"domains\": {\"llc\": {\"latency_ns\": 1e10}}}",
+        "{\"ondeloc_machine\": 1, \"domains\": {}, \"nodes\": 7, \"date\": \"d\", \"host\": \"h\"}",
+        "{\"ondeloc_machine\": 1, \"domains\": {}, \"date\": \"d\", \"host\": \"h\"}"}) {
+    const auto file = parse_machine_file(text, "x.json");
+    INFO(text);
+    REQUIRE_FALSE(file.ok());
+    CHECK(file.error().message().find("machine file 'x.json': ") == 0);
+    CHECK(file.error().message().find("; write it with ondeloc measure") != std::string::npos);
+  }
+}
