@@ -8,12 +8,13 @@ import re
 import harness
 
 PROGRAM = os.environ["ONDELOC_TEST_SCALAPACK"]
-SIZES = "300 400 300"
+PROBLEMS = 12  # the run lasts for ten intervals and more
+SIZES = " ".join(["1000", "1200", "900"] * (PROBLEMS // 3))
 LU = f"""'ScaLAPACK LU factorization input file'
 'ondeloc'
 'LU.out'  output file name
 6  device out
-3  number of problem sizes
+{PROBLEMS}  number of problem sizes
 {SIZES}  values of M
 {SIZES}  values of N
 1  number of block sizes
@@ -39,7 +40,7 @@ class Results(harness.Case):
         result = self.srun("-n4", "--mpi=pmi2", "--cpu-bind=map_cpu:0,0,0,1", PROGRAM, ondeloc=ondeloc, env=YIELD)
         self.assert_ran(result)
         solved = LINE.findall(result.stdout)
-        self.assertEqual(len(solved), 3, result.stdout)
+        self.assertEqual(len(solved), PROBLEMS, result.stdout)
         self.assertEqual({judged for _, judged in solved}, {"PASSED"})
         return solved
 
