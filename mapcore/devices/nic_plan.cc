@@ -6,58 +6,86 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 
 #include "mapcore/base/text.h"
 
 namespace ondeloc {
 namespace {
 
-// kUnit: the number in the name, "0" of hfi1_0; kPort: "mlx5_0:1"; kUnitPort: "0:1"; kCount and the
-// others do not depend on the adapter.
-enum class Writes { kName, kUnit, kPort, kUnitPort, kCount, kOne, kOneOrTwo };
-enum class When { kAlways, kSingle, kRails };
+// kUnit: the number in the name, "0" of hfi1_0; kPort: "mlx5_0:1"; kUnitPort: "0:1"; kColons: names
+// joined by ':' instead of ','; kCount and the others do not depend on the adapter.
+enum class Writes { kName, kUnit, kPort, kUnitPort, kColons, kCount, kOne, kOneOrTwo, kNuma };
+// kLocal: one adapter, on the rank's NUMA node, chosen by auto.
+enum class When { kAlways, kSingle, kLocal, kRails };
+
+// Sources: the variables that each stack reads, as documented by its project.
+constexpr NicStack kPsm2{
+    "PSM2", {"HFI_UNIT", "HFI_SELECTION_ALG", "PSM2_MULTIRAIL", "PSM2_MULTIRAIL_MAP", "HFI_PORT"}};
+constexpr NicStack kOpx{"OPX", {"FI_OPX_HFI_SELECT", "FI_OPX_PORT"}};
+constexpr NicStack kPsm3{
+    "PSM3", {"PSM3_NIC", "PSM3_NIC_SELECTION_ALG", "PSM3_MULTIRAIL", "PSM3_MULTIRAIL_MAP"}};
+// A list of transports may need devices that the choice would exclude.
+constexpr NicStack kUcx{"UCX",
+                        {"UCX_NET_DEVICES", "UCX_TLS", "UCX_MAX_RNDV_RAILS", "UCX_MAX_RNDV_LANES",
+                         "UCX_SINGLE_NET_DEVICE"}};
+constexpr NicStack kOfiVerbs{"libfabric verbs", {"FI_VERBS_DEVICE_NAME", "FI_VERBS_IFACE"}};
+constexpr NicStack kOfiCxi{"libfabric cxi", {"FI_CXI_DEVICE_NAME"}};
+constexpr NicStack kOfiEfa{"libfabric efa", {"FI_EFA_IFACE"}};
+constexpr NicStack kOfiTcp{"libfabric tcp", {"FI_TCP_IFACE"}};
+constexpr NicStack kMvapich{"MVAPICH2", {"MV2_IBA_HCA", "MV2_NUM_HCAS"}};
+constexpr NicStack kOpenMpi{"Open MPI tcp",
+                            {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude"}};
+// These libraries see only the adapters that the variables of libfabric leave, so one adapter needs
+// no variable of theirs. A user who sets one of these wants the library itself to choose among all
+// adapters: nothing is set then.
+constexpr NicStack kMpich{
+    "MPICH",
+    {"MPIR_CVAR_CH4_OFI_MAX_NICS", "MPIR_CVAR_CH4_OFI_PREF_NIC",
+     "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING", "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_HASHING"}};
+constexpr NicStack kCray{"Cray MPICH",
+                         {"MPICH_OFI_NIC_POLICY", "MPICH_OFI_NIC_MAPPING", "MPICH_OFI_NUM_NICS"}};
+constexpr NicStack kIntel{"Intel MPI", {"I_MPI_MULTIRAIL", "I_MPI_OFI_NIC_AFFINITY"}};
+constexpr const NicStack* kLibraries[] = {&kMpich, &kCray, &kIntel};
+
+constexpr const NicStack* kStacks[] = {&kPsm2,   &kOpx,    &kPsm3,   &kUcx,     &kOfiVerbs,
+                                       &kOfiCxi, &kOfiEfa, &kOfiTcp, &kMvapich, &kOpenMpi,
+                                       &kMpich,  &kCray,   &kIntel};
 
 struct Variable {
   DeviceKind kind;
   const char* name;
   Writes writes;
   When when;
-  std::array<const char*, 5> stack;  // variables by which a user chooses adapters for the stack
+  const NicStack& stack;
 };
-
-// Sources: the variables that each stack reads, as documented by its project.
-constexpr std::array<const char*, 5> kPsm2{"HFI_UNIT", "HFI_SELECTION_ALG", "PSM2_MULTIRAIL",
-                                           "PSM2_MULTIRAIL_MAP", "HFI_PORT"};
-constexpr std::array<const char*, 5> kPsm3{"PSM3_NIC", "PSM3_NIC_SELECTION_ALG", "PSM3_MULTIRAIL",
-                                           "PSM3_MULTIRAIL_MAP"};
-// A list of transports may need devices that the choice would exclude.
-constexpr std::array<const char*, 5> kUcx{"UCX_NET_DEVICES", "UCX_TLS", "UCX_MAX_RNDV_RAILS",
-                                          "UCX_MAX_RNDV_LANES", "UCX_SINGLE_NET_DEVICE"};
-constexpr std::array<const char*, 5> kCxi{"FI_CXI_DEVICE_NAME", "MPICH_OFI_NIC_POLICY",
-                                          "MPICH_OFI_NIC_MAPPING", "MPICH_OFI_NUM_NICS"};
-constexpr std::array<const char*, 5> kVerbs{"FI_VERBS_DEVICE_NAME", "FI_VERBS_IFACE"};
-constexpr std::array<const char*, 5> kTcp{"OMPI_MCA_btl_tcp_if_include",
-                                          "OMPI_MCA_btl_tcp_if_exclude"};
 
 constexpr Variable kVariables[] = {
     {DeviceKind::kOmniPath, "HFI_UNIT", Writes::kUnit, When::kSingle, kPsm2},
-    {DeviceKind::kOmniPath,
-     "FI_OPX_HFI_SELECT",
-     Writes::kUnit,
-     When::kSingle,
-     {"FI_OPX_HFI_SELECT"}},
+    {DeviceKind::kOmniPath, "FI_OPX_HFI_SELECT", Writes::kUnit, When::kSingle, kOpx},
     {DeviceKind::kOmniPath, "PSM2_MULTIRAIL", Writes::kOneOrTwo, When::kRails, kPsm2},
     {DeviceKind::kOmniPath, "PSM2_MULTIRAIL_MAP", Writes::kUnitPort, When::kRails, kPsm2},
     {DeviceKind::kInfiniband, "UCX_NET_DEVICES", Writes::kPort, When::kAlways, kUcx},
     {DeviceKind::kInfiniband, "UCX_MAX_RNDV_RAILS", Writes::kCount, When::kRails, kUcx},
     {DeviceKind::kInfiniband, "PSM3_NIC", Writes::kName, When::kSingle, kPsm3},
     {DeviceKind::kInfiniband, "PSM3_MULTIRAIL", Writes::kOneOrTwo, When::kRails, kPsm3},
-    {DeviceKind::kInfiniband, "FI_VERBS_DEVICE_NAME", Writes::kName, When::kAlways, kVerbs},
-    {DeviceKind::kSlingshot, "FI_CXI_DEVICE_NAME", Writes::kName, When::kAlways, kCxi},
-    {DeviceKind::kEfa, "FI_EFA_IFACE", Writes::kName, When::kAlways, {"FI_EFA_IFACE"}},
+    {DeviceKind::kInfiniband, "FI_VERBS_DEVICE_NAME", Writes::kName, When::kAlways, kOfiVerbs},
+    {DeviceKind::kInfiniband, "MV2_IBA_HCA", Writes::kColons, When::kAlways, kMvapich},
+    {DeviceKind::kInfiniband, "MPIR_CVAR_CH4_OFI_MAX_NICS", Writes::kCount, When::kRails, kMpich},
+    {DeviceKind::kInfiniband, "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING", Writes::kOne,
+     When::kRails, kMpich},
+    {DeviceKind::kInfiniband, "I_MPI_MULTIRAIL", Writes::kOne, When::kRails, kIntel},
+    {DeviceKind::kSlingshot, "FI_CXI_DEVICE_NAME", Writes::kName, When::kAlways, kOfiCxi},
+    // Cray MPICH ends the step if a rank with this policy is not on one NUMA node.
+    {DeviceKind::kSlingshot, "MPICH_OFI_NIC_POLICY", Writes::kNuma, When::kLocal, kCray},
+    {DeviceKind::kSlingshot, "MPIR_CVAR_CH4_OFI_MAX_NICS", Writes::kCount, When::kRails, kMpich},
+    {DeviceKind::kSlingshot, "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING", Writes::kOne,
+     When::kRails, kMpich},
+    {DeviceKind::kSlingshot, "I_MPI_MULTIRAIL", Writes::kOne, When::kRails, kIntel},
+    {DeviceKind::kEfa, "FI_EFA_IFACE", Writes::kName, When::kAlways, kOfiEfa},
     {DeviceKind::kEthernet, "UCX_NET_DEVICES", Writes::kName, When::kAlways, kUcx},
-    {DeviceKind::kEthernet, "FI_TCP_IFACE", Writes::kName, When::kAlways, {"FI_TCP_IFACE"}},
-    {DeviceKind::kEthernet, "OMPI_MCA_btl_tcp_if_include", Writes::kName, When::kAlways, kTcp},
+    {DeviceKind::kEthernet, "FI_TCP_IFACE", Writes::kName, When::kAlways, kOfiTcp},
+    {DeviceKind::kEthernet, "OMPI_MCA_btl_tcp_if_include", Writes::kName, When::kAlways, kOpenMpi},
 };
 
 std::string unit_of(const Device& device) {
@@ -85,26 +113,47 @@ struct Choice {
   std::vector<Device> devices;  // of one kind, not empty
   bool rails = false;           // use all of them together
   bool on_node = false;
+  bool local = false;  // chosen by auto, on the rank's NUMA node
 };
 
 std::string value_of(const Variable& variable, const Choice& choice) {
   if (variable.writes == Writes::kCount) return fmt::format("{}", choice.devices.size());
   if (variable.writes == Writes::kOneOrTwo) return choice.on_node ? "2" : "1";
+  if (variable.writes == Writes::kOne) return "1";
+  if (variable.writes == Writes::kNuma) return "NUMA";
   std::string value;
+  const char* const between = variable.writes == Writes::kColons ? ":" : ",";
   for (const Device& device : choice.devices)
-    value += (value.empty() ? "" : ",") + piece_of(device, variable.writes);
+    value += (value.empty() ? "" : between) + piece_of(device, variable.writes);
   return value;
 }
 
-void add_variables(const Choice& choice, const IsSet& is_set, NicPlan& plan) {
-  for (const Variable& variable : kVariables) {
-    if (variable.kind != choice.devices.front().kind) continue;
-    if (variable.when == (choice.rails ? When::kSingle : When::kRails)) continue;
-    const bool is_users =
-        std::any_of(variable.stack.begin(), variable.stack.end(),
-                    [&](const char* name) { return name != nullptr && is_set(name); });
-    if (!is_users) plan.variables.emplace_back(variable.name, value_of(variable, choice));
+bool goes_with(When when, const Choice& choice) {
+  switch (when) {
+    case When::kSingle:
+      return !choice.rails;
+    case When::kLocal:
+      return choice.local;
+    case When::kRails:
+      return choice.rails;
+    default:
+      return true;
   }
+}
+
+bool is_users(const NicStack& stack, const IsSet& is_set) {
+  return std::any_of(stack.chosen_by.begin(), stack.chosen_by.end(),
+                     [&](const char* name) { return name != nullptr && is_set(name); });
+}
+
+void add_variables(const Choice& choice, const IsSet& is_set, NicPlan& plan) {
+  const bool library_chooses =
+      std::any_of(std::begin(kLibraries), std::end(kLibraries),
+                  [&](const NicStack* library) { return is_users(*library, is_set); });
+  for (const Variable& variable : kVariables)
+    if (variable.kind == choice.devices.front().kind && goes_with(variable.when, choice) &&
+        !library_chooses && !is_users(variable.stack, is_set))
+      plan.variables.emplace_back(variable.name, value_of(variable, choice));
   if (plan.variables.empty()) plan.why = "the user has chosen adapters";
 }
 
@@ -208,6 +257,7 @@ Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,
     plan.why = choice.on_node ? "rails on the rank's NUMA node" : "rails over all adapters";
   } else {
     choice.devices.push_back(fabric[*select_adapter(request)]);
+    choice.local = choice.devices.front().node == place.rank.node;
     plan.why = reason_for(choice.devices.front(), place);
   }
   if (choice.devices.empty()) {
@@ -219,8 +269,25 @@ Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,
 }
 
 std::vector<const char*> nic_variables() {
+  std::vector<const char*> all;
+  for (const NicStack* stack : kStacks)
+    for (const char* name : nic_variables(*stack)) all.push_back(name);
+  return all;
+}
+
+std::vector<NicStack> nic_stacks() {
+  std::vector<NicStack> stacks;
+  for (const NicStack* stack : kStacks) stacks.push_back(*stack);
+  return stacks;
+}
+
+std::vector<const char*> nic_variables(const NicStack& stack) {
   std::vector<const char*> names;
-  for (const Variable& variable : kVariables) names.push_back(variable.name);
+  for (const Variable& variable : kVariables)
+    if (std::string_view(variable.stack.name) == stack.name &&
+        std::none_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return name == variable.name; }))
+      names.push_back(variable.name);
   return names;
 }
 

@@ -2,10 +2,11 @@
 // From the option nic= to the variables of the network stacks. Thread safety: pure functions.
 //
 // A variable is set only if the user has set neither it nor another that chooses adapters for the
-// same stack, and only if the node has several adapters of the kind. Stacks that a program does not
-// use ignore their variables.
+// same stack, and only if the node has several adapters of the kind. Nothing is set if the user has
+// told an MPI library how to choose. Stacks that a program does not use ignore their variables.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string>
@@ -47,7 +48,15 @@ using IsSet = std::function<bool(const char* name)>;
 Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,
                          const NicPlace& place, const IsSet& is_set);
 
-// Every variable that a plan may set.
+// A network library, or an MPI library with a choice of its own. ondeloc(7) lists all of them.
+struct NicStack {
+  const char* name;                        // "PSM2"
+  std::array<const char*, 5> chosen_by{};  // variables by which a user chooses adapters for it
+};
+std::vector<NicStack> nic_stacks();
+
+// The variables that a plan may set for the stack, and for all stacks.
+std::vector<const char*> nic_variables(const NicStack& stack);
 std::vector<const char*> nic_variables();
 
 }  // namespace ondeloc

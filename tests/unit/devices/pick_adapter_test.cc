@@ -2,10 +2,15 @@
 // Algorithms 1 and 2 step by step, on the three node configurations of the document.
 #include "mapcore/devices/pick_adapter.h"
 
+#include <algorithm>
+#include <fstream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "mapcore/devices/nic_plan.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/test_data.h"
 
 using namespace ondeloc;
 
@@ -128,16 +133,85 @@ TEST_CASE("nic=auto sets the variables of the fabric's stacks") {
   CHECK(plan("auto", kFour, place(1, 1)) ==
         "HFI_UNIT=3 FI_OPX_HFI_SELECT=3; hfi1_3 is on the rank's NUMA node 1");
   CHECK(plan("auto", {hca(0, 0), hca(1, 1)}, place(1)) ==
-        "UCX_NET_DEVICES=mlx5_1:1 PSM3_NIC=mlx5_1 FI_VERBS_DEVICE_NAME=mlx5_1; mlx5_1 is on the "
-        "rank's NUMA node 1");
+        "UCX_NET_DEVICES=mlx5_1:1 PSM3_NIC=mlx5_1 FI_VERBS_DEVICE_NAME=mlx5_1 MV2_IBA_HCA=mlx5_1; "
+        "mlx5_1 is on the rank's NUMA node 1");
   CHECK(plan("auto", {hca(0, 0), hca(1, 1)}, place(2)).find("nearest") != std::string::npos);
+}
+
+TEST_CASE("Cray MPICH is told to take the local adapter only where a rank has one") {
   Units slingshot = {unit(0, 0), unit(1, 1)};
   for (Device& device : slingshot) {
     device.kind = DeviceKind::kSlingshot;
     device.name = "cxi" + device.name.substr(5);
   }
   CHECK(plan("auto", slingshot, place(0)) ==
-        "FI_CXI_DEVICE_NAME=cxi0; cxi0 is on the rank's NUMA node 0");
+        "FI_CXI_DEVICE_NAME=cxi0 MPICH_OFI_NIC_POLICY=NUMA; cxi0 is on the rank's NUMA node 0");
+  CHECK(plan("auto", slingshot, place(2)).starts_with("FI_CXI_DEVICE_NAME=cxi0; "));
+  CHECK(plan("cxi1", slingshot, place(-1)) == "FI_CXI_DEVICE_NAME=cxi1; named by nic=");
+  CHECK(plan("rail", slingshot, place(-1)) ==
+        "FI_CXI_DEVICE_NAME=cxi0,cxi1 MPIR_CVAR_CH4_OFI_MAX_NICS=2 "
+        "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING=1 I_MPI_MULTIRAIL=1; rails over all adapters");
+}
+
+TEST_CASE("nothing is set if the user told an MPI library how to choose") {
+  for (const char* users : {"MPICH_OFI_NIC_POLICY", "MPICH_OFI_NIC_MAPPING", "MPICH_OFI_NUM_NICS",
+                            "MPIR_CVAR_CH4_OFI_PREF_NIC", "MPIR_CVAR_CH4_OFI_MAX_NICS",
+                            "I_MPI_MULTIRAIL", "I_MPI_OFI_NIC_AFFINITY"}) {
+    CAPTURE(users);
+    const IsSet has = [&](const char* name) { return name == std::string(users); };
+    CHECK(plan("auto", kTwo, place(1), has) == "; the user has chosen adapters");
+    CHECK(plan("rail", {hca(0, 0), hca(1, 1)}, place(1), has) == "; the user has chosen adapters");
+  }
+}
+
+TEST_CASE("every variable belongs to a stack, and its user may choose by it") {
+  std::size_t variables = 0;
+  for (const NicStack& stack : nic_stacks()) {
+    CAPTURE(stack.name);
+    for (const char* name : nic_variables(stack)) {
+      CAPTURE(name);
+      ++variables;
+      CHECK(std::any_of(stack.chosen_by.begin(), stack.chosen_by.end(), [&](const char* users) {
+        return users != nullptr && users == std::string(name);
+      }));
+    }
+  }
+  CHECK(variables == nic_variables().size());
+  CHECK(variables > 15);
+}
+
+namespace {
+
+std::string list(const std::vector<const char*>& names) {
+  std::string text;
+  for (const char* name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+// The stack as the section NETWORK LIBRARIES of ondeloc(7) has it.
+std::string manual_item(const NicStack& stack) {
+  const std::vector<const char*> sets = nic_variables(stack);
+  std::vector<const char*> others;
+  for (const char* users : stack.chosen_by)
+    if (users != nullptr && std::none_of(sets.begin(), sets.end(), [&](const char* name) {
+          return name == std::string(users);
+        }))
+      others.push_back(users);
+  std::string item = std::string(".TP\n.B ") + stack.name + "\nSets " + list(sets) + ".\n";
+  if (!others.empty()) item += "A user can also choose by " + list(others) + ".\n";
+  return item;
+}
+
+}  // namespace
+
+TEST_CASE("ondeloc(7) lists each network library with its variables") {
+  std::ifstream file(test_data() + "/../../etc/man/ondeloc.7");
+  std::stringstream page;
+  page << file.rdbuf();
+  std::string items;
+  for (const NicStack& stack : nic_stacks()) items += manual_item(stack);
+  CAPTURE(items);
+  CHECK(page.str().find(items) != std::string::npos);
 }
 
 TEST_CASE("variables that the user has set stay; those of other stacks are set") {
@@ -174,7 +248,8 @@ TEST_CASE("nic=rail uses all adapters, nic=rail:node those of the node") {
         "HFI_UNIT=1 FI_OPX_HFI_SELECT=1; rails on the rank's NUMA node");
   CHECK(plan("rail", {hca(0, 0), hca(1, 1)}, place(0)) ==
         "UCX_NET_DEVICES=mlx5_0:1,mlx5_1:1 UCX_MAX_RNDV_RAILS=2 PSM3_MULTIRAIL=1 "
-        "FI_VERBS_DEVICE_NAME=mlx5_0,mlx5_1; rails over all adapters");
+        "FI_VERBS_DEVICE_NAME=mlx5_0,mlx5_1 MV2_IBA_HCA=mlx5_0:mlx5_1 MPIR_CVAR_CH4_OFI_MAX_NICS=2 "
+        "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING=1 I_MPI_MULTIRAIL=1; rails over all adapters");
   CHECK(plan("rail:node", kTwo, place(5)) == "; the rank's NUMA node has no active adapter");
 }
 
