@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace ondeloc::coordinated {
 namespace {
@@ -55,29 +57,52 @@ class NodePlacer {
     const bool structured = request_.traffic.total() > 0 &&
                             std::none_of(pus.begin(), pus.end(), [](auto* pu) { return !pu; }) &&
                             has_structure(pus);
+    placed_.clear();
+    for (Nearness& near : near_) near.bytes.assign(structured ? mapping_.size() : 0, 0);
     for (std::size_t s = 0; s < slots.size() && !ranks.empty(); ++s) {
-      const auto next = structured && s > 0 ? closest(ranks, pus, s) : ranks.begin();
+      if (structured) look_from(*pus[s]);
+      const auto next = structured && s > 0 ? closest(ranks) : ranks.begin();
       mapping_[*next] = slots[s];
-      place_[*next] = static_cast<int>(s);
+      if (structured) add(*next, *pus[s]);
       ranks.erase(next);
     }
   }
 
  private:
-  // Returns the rank that exchanges most with the placed ranks that share caches with slot s.
-  std::vector<int>::iterator closest(std::vector<int>& ranks, const std::vector<const Pu*>& pus,
-                                     std::size_t s) {
+  // The bytes of each rank with the placed ranks of one cache or core.
+  struct Nearness {
+    int domain = -1;
+    std::vector<double> bytes;
+  };
+
+  // Makes `near_` count the ranks that share caches with this PU.
+  void look_from(const Pu& pu) {
+    for (std::size_t at = 0; at < kShared.size(); ++at) {
+      Nearness& near = near_[at];
+      if (near.domain == pu.at(kShared[at])) continue;
+      near.domain = pu.at(kShared[at]);
+      std::fill(near.bytes.begin(), near.bytes.end(), 0);
+      for (const auto& [rank, where] : placed_)
+        if (near.domain >= 0 && where->at(kShared[at]) == near.domain) add_edges(rank, near);
+    }
+  }
+  void add(int rank, const Pu& pu) {
+    placed_.emplace_back(rank, &pu);
+    for (Nearness& near : near_)
+      if (near.domain >= 0) add_edges(rank, near);
+  }
+  void add_edges(int rank, Nearness& near) const {
+    for (const Traffic::Edge& edge : request_.traffic.edges(rank))
+      near.bytes[edge.peer] += edge.bytes;
+  }
+
+  // Returns the rank that exchanges most with the placed ranks that share caches with the slot.
+  std::vector<int>::iterator closest(std::vector<int>& ranks) const {
     auto best = ranks.begin();
     double most = -1;
     for (auto rank = ranks.begin(); rank != ranks.end(); ++rank) {
       double bytes = 0;
-      for (const Traffic::Edge& edge : request_.traffic.edges(*rank)) {
-        const int where = place_[edge.peer];
-        if (where < 0) continue;
-        const Pu* peer = pus[where];
-        for (const Level level : kShared)
-          bytes += peer->at(level) >= 0 && peer->at(level) == pus[s]->at(level) ? edge.bytes : 0;
-      }
+      for (const Nearness& near : near_) bytes += near.bytes[*rank];
       if (bytes > most) most = bytes, best = rank;
     }
     return best;
@@ -86,7 +111,8 @@ class NodePlacer {
   const MapRequest& request_;
   const std::vector<const Pu*>& slot_pus_;
   Mapping& mapping_;
-  std::vector<int> place_ = std::vector<int>(mapping_.size(), -1);  // index of each rank's slot
+  std::array<Nearness, kShared.size()> near_;
+  std::vector<std::pair<int, const Pu*>> placed_;  // the ranks of the node in hand
 };
 
 // Counts the taken slots of each core, by the core's number.

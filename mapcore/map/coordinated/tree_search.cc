@@ -88,9 +88,10 @@ double TreeSearch::least_back(int from, int to) {
 
 void TreeSearch::consider(int rank, int partner, int to, const TreeEdge* edge, Choice& best) {
   work_ -= 1 + (target_.llcs + target_.links) / 8;
-  if (state_.least_after(rank, partner, to, edge) > best.value.cost * (1 + 2 * kTieTolerance))
-    return;
-  const Value value = state_.value_after(rank, partner, to, edge);
+  Value value = state_.least_after(rank, partner, to, edge);
+  if (!is_better(value, best.value)) return;
+  if (!target_.is_one_node(state_.part()[rank], to))
+    value = state_.value_after(rank, partner, to, edge);
   if (is_better(value, best.value)) best = {value, partner, to};
 }
 

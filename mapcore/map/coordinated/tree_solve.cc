@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "mapcore/map/algorithms.h"
@@ -11,10 +12,13 @@
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/relabel.h"
 #include "mapcore/map/coordinated/tree_search.h"
+#include "mapcore/map/coordinated/tree_valuation.h"
 #include "mapcore/map/coordinated/tuning.h"
 
 namespace ondeloc::coordinated {
 namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 bool are_in_proportion(const CostModel& model, int ranks) {
   const double message_bytes = model.message_bytes(ranks);
@@ -28,6 +32,7 @@ bool are_in_proportion(const CostModel& model, int ranks) {
 
 Part llcs_of(const MapRequest& request, const Mapping& mapping) {
   Part part;
+  part.reserve(mapping.size());
   for (const SlotIndex slot : mapping) part.push_back(request.slots[slot.value].seat.llc.value);
   return part;
 }
@@ -49,7 +54,14 @@ class TreeSolver {
         search_(tree_) {}
 
   Mapping run() {
-    add_starts();
+    const double least = tree_.is_exact ? least_tree_cost(tree_) : 0;
+    if (!request_.previous.empty()) now_ = cost_of(request_.previous, kNoLimit);
+    if (!request_.previous.empty() && !is_less(least, now_)) return request_.previous;
+    if (add_starts(least)) {
+      search_.adopt(best_start_);
+      if (!previous_.empty()) mapping_ = to_mapping();
+      return settle();
+    }
     const Part over_nodes = solve_nodes(1), fresh = solve_inside(over_nodes);
     if (needs_no_change(fresh)) return request_.previous;
     search_.offer(best_start_);
@@ -62,16 +74,21 @@ class TreeSolver {
     search_.iterate(tuning::kSeed, work());
     keep_cheaper(to_mapping());
     search_on();
-    if (!request_.previous.empty() && cost_ >= now_ * (1 - tuning::kWorthMoving))
-      return request_.previous;
-    return std::move(mapping_);
+    return settle();
   }
 
  private:
   std::int64_t work() const { return tuning::kTreeWork * tree_.ranks; }
 
-  // The usual interval: the present mapping costs no more than the starts and than a fresh solution,
-  // and no move or swap improves it. EFFORT above 1 asks for more.
+  // Returns the cheapest mapping, or the present one if the gain is next to nothing.
+  Mapping settle() {
+    if (!request_.previous.empty() && cost_ >= now_ * (1 - tuning::kWorthMoving))
+      return request_.previous;
+    return std::move(mapping_);
+  }
+
+  // The usual interval: the present mapping costs no more than the starts and than a fresh
+  // solution, and no move or swap improves it. EFFORT above 1 asks for more.
   bool needs_no_change(const Part& fresh) {
     if (previous_.empty() || effort_ > 1 || is_less(cost_, now_)) return false;
     if (tree_.ranks <= tuning::kFewVertices) return false;
@@ -132,24 +149,28 @@ class TreeSolver {
   }
 
   // Values the mappings of the simple algorithms. The search starts from the cheapest of them.
-  void add_starts() {
+  // Returns true if one of them costs no more than `least`.
+  bool add_starts(double least) {
     std::vector<MapFunction> simple = {map_packed, map_scatter, map_balance};
     if (tree_.ranks <= tuning::kAllStarts)
       simple.insert(simple.end(), {map_random, map_locality, map_ondeloc});
     for (const MapFunction map : simple) {
       auto mapping = map(request_, "");
       if (mapping) keep_cheaper(*std::move(mapping));
+      if (!is_less(least, cost_)) break;
     }
-    if (!request_.previous.empty()) now_ = cost_of(request_.previous);
     best_start_ = llcs_of(request_, mapping_);
+    return !is_less(least, cost_);
   }
   void keep_cheaper(Mapping mapping) {
-    const double cost = cost_of(mapping);
+    const double cost = cost_of(mapping, mapping_.empty() ? kNoLimit : cost_);
     if (!mapping_.empty() && !is_less(cost, cost_)) return;
     cost_ = cost;
     mapping_ = std::move(mapping);
   }
-  double cost_of(const Mapping& mapping) const {
+  // Returns the cost of evaluate(), or a number above `limit` if the cost is above `limit`.
+  double cost_of(const Mapping& mapping, double limit = kNoLimit) const {
+    if (tree_.is_exact) return tree_cost(tree_, llcs_of(request_, mapping), limit, scratch_);
     return evaluate(request_.model, request_.slots, *request_.raw, mapping, request_.off_node)
         .total;
   }
@@ -239,6 +260,7 @@ class TreeSolver {
   Mapping mapping_;  // the cheapest mapping so far
   double cost_ = 0, now_ = 0;
   Part best_start_;
+  mutable TreeScratch scratch_;
 };
 
 }  // namespace

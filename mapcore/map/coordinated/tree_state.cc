@@ -32,11 +32,7 @@ void TreeState::reset(const Part& part) {
     loads_.node[node] += target_.strength[i];
     double* price = &price_[target_.at(i, 0)];
     double* amount = &amount_[target_.at(i, 0)];
-    for (const TreeEdge& edge : target_.row(i)) {
-      const int there = part_[edge.peer];
-      for (int c = 0; c < target_.llcs; ++c) price[c] += target_.cost(edge, c, there);
-      amount[there] += edge.amount;
-    }
+    add_prices(i, price, amount);
     for (int c = 0; c < target_.llcs; ++c)
       by_node_[static_cast<std::size_t>(i) * target_.nodes + target_.node_of[c]] += amount[c];
     if (target_.has_ports) loads_.port[own] += target_.strength[i] - amount[own];
@@ -44,6 +40,35 @@ void TreeState::reset(const Part& part) {
     locality_ += price[own] / 2;
   }
   refresh();
+}
+
+// Adds the costs of the rank's edges in each cache, and the amounts with each cache. If the rank
+// has many edges, the work of all edges to one cache is added up first.
+void TreeState::add_prices(int rank, double* price, double* amount) {
+  const auto row = target_.row(rank);
+  const int llcs = target_.llcs;
+  const auto add = [&](double bytes, double messages, int there) {
+    const double* byte_cost = &target_.byte_cost[target_.at(there, 0)];
+    const double* message_cost = &target_.message_cost[target_.at(there, 0)];
+    for (int c = 0; c < llcs; ++c) price[c] += bytes * byte_cost[c] + messages * message_cost[c];
+  };
+  if (row.size() <= static_cast<std::size_t>(llcs)) {
+    for (const TreeEdge& edge : row) {
+      const int there = part_[edge.peer];
+      add(edge.byte_work, edge.message_work, there);
+      amount[there] += edge.amount;
+    }
+    return;
+  }
+  work_.assign(target_.capacity.size(), {});
+  for (const TreeEdge& edge : row) {
+    const int there = part_[edge.peer];
+    work_[there].bytes += edge.byte_work;
+    work_[there].messages += edge.message_work;
+    amount[there] += edge.amount;
+  }
+  for (int c = 0; c < llcs; ++c)
+    if (work_[c].bytes + work_[c].messages > 0) add(work_[c].bytes, work_[c].messages, c);
 }
 
 void TreeState::add_links_of(int rank, int node, double sign, std::vector<double>& link) const {
@@ -71,28 +96,34 @@ Value TreeState::value_of(const Loads& loads, double locality) const {
 }
 
 void TreeState::refresh() {
-  value_ = value_of(loads_, locality_);
   congestion_ = -1;
-  const auto look = [&](const std::vector<double>& loads, const std::vector<double>& per,
-                        int kind) {
-    for (std::size_t at = 0; at < loads.size(); ++at) {
-      if (loads[at] * per[at] <= congestion_) continue;
-      congestion_ = loads[at] * per[at];
-      fullest_kind_ = kind;
-      fullest_ = static_cast<int>(at);
-    }
+  value_ = {};
+  const auto look = [this](double seconds, int kind, int index) {
+    if (seconds <= congestion_) return;
+    congestion_ = seconds;
+    fullest_kind_ = kind;
+    fullest_ = index;
   };
   fullest_nodes_ = fullest_ports_ = {};
   fullest_link_ = 0;
-  for (int k = 0; k < target_.nodes; ++k)
-    fullest_nodes_.add(k, loads_.node[k] * target_.per_node[k]);
-  for (int c = 0; c < target_.llcs; ++c)
-    fullest_ports_.add(c, loads_.port[c] * target_.per_port[c]);
-  for (std::size_t j = 0; j < loads_.link.size(); ++j)
-    fullest_link_ = std::max(fullest_link_, loads_.link[j] * target_.per_link[j]);
-  look(loads_.node, target_.per_node, 0);
-  look(loads_.link, target_.per_link, 1);
-  look(loads_.port, target_.per_port, 2);
+  for (int k = 0; k < target_.nodes; ++k) {
+    const double seconds = loads_.node[k] * target_.per_node[k];
+    value_.squares += seconds * seconds;
+    fullest_nodes_.add(k, seconds);
+    look(seconds, 0, k);
+  }
+  for (int j = 0; j < target_.links; ++j) {
+    const double seconds = loads_.link[j] * target_.per_link[j];
+    fullest_link_ = std::max(fullest_link_, seconds);
+    look(seconds, 1, j);
+  }
+  for (int c = 0; target_.has_ports && c < target_.llcs; ++c) {
+    const double seconds = loads_.port[c] * target_.per_port[c];
+    value_.squares += seconds * seconds;
+    fullest_ports_.add(c, seconds);
+    look(seconds, 2, c);
+  }
+  value_.cost = std::max(0.0, congestion_) + locality_;
 }
 
 bool TreeState::may_relieve(int a, int b) const {
@@ -145,30 +176,38 @@ double TreeState::Fullest::without(int a, int b) const {
   return 0;
 }
 
-double TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge) const {
+Value TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge) const {
   const int from = part_[rank], m = target_.node_of[from], n = target_.node_of[to];
   const double amount = edge == nullptr ? 0 : edge->amount;
   const double strength = target_.strength[rank];
   const double back = partner >= 0 ? target_.strength[partner] : 0;
-  double most =
-      m == n ? std::max(fullest_nodes_.seconds[0], fullest_link_) : fullest_nodes_.without(m, n);
-  if (m != n) {
-    most = std::max(most, (loads_.node[m] + back - strength) * target_.per_node[m]);
-    most = std::max(most, (loads_.node[n] + strength - back) * target_.per_node[n]);
+  double most = fullest_link_, squares = value_.squares;
+  const auto change = [&](double load, double more, double per) {
+    const double before = load * per, after = (load + more) * per;
+    squares += (after - before) * (after + before);
+    most = std::max(most, after);
+  };
+  if (m == n) {
+    most = std::max(most, fullest_nodes_.seconds[0]);
+  } else {
+    most = fullest_nodes_.without(m, n);
+    change(loads_.node[m], back - strength, target_.per_node[m]);
+    change(loads_.node[n], strength - back, target_.per_node[n]);
   }
   if (target_.has_ports) {
     const std::size_t in = target_.at(rank, 0);
-    double left = loads_.port[from] + 2 * amount_[in + from] - strength;
-    double joined = loads_.port[to] + strength - 2 * amount_[in + to];
+    double left = 2 * amount_[in + from] - strength;
+    double joined = strength - 2 * amount_[in + to];
     if (partner >= 0) {
       const std::size_t out = target_.at(partner, 0);
       joined += 2 * (amount_[out + to] + amount) - back;
       left += back - 2 * (amount_[out + from] - amount);
     }
-    most = std::max({most, fullest_ports_.without(from, to), left * target_.per_port[from],
-                     joined * target_.per_port[to]});
+    most = std::max(most, fullest_ports_.without(from, to));
+    change(loads_.port[from], left, target_.per_port[from]);
+    change(loads_.port[to], joined, target_.per_port[to]);
   }
-  return most + locality_after(rank, partner, to, edge);
+  return {most + locality_after(rank, partner, to, edge), squares, 0};
 }
 
 double TreeState::locality_after(int rank, int partner, int to, const TreeEdge* edge) const {
@@ -184,6 +223,8 @@ double TreeState::locality_after(int rank, int partner, int to, const TreeEdge* 
 }
 
 Value TreeState::value_after(int rank, int partner, int to, const TreeEdge* edge) const {
+  if (target_.node_of[part_[rank]] == target_.node_of[to])
+    return least_after(rank, partner, to, edge);
   scratch_ = loads_;
   change_loads(rank, partner, to, edge == nullptr ? 0 : edge->amount, scratch_);
   return value_of(scratch_, locality_after(rank, partner, to, edge));

@@ -36,9 +36,9 @@ class TreeState {
   // Returns the value after the rank moves to `to`, in exchange for `partner` (-1: alone). `edge`
   // is the edge between the two ranks (nullptr: none). The state does not change.
   Value value_after(int rank, int partner, int to, const TreeEdge* edge) const;
-  // A lower bound of the cost of value_after(), in constant time: links count only if the rank
-  // stays in its node. Nearly all candidates are rejected by this bound.
-  double least_after(int rank, int partner, int to, const TreeEdge* edge) const;
+  // A lower bound of value_after(), in constant time: the bound is exact if the rank stays in its
+  // node, else links do not count. Nearly all candidates are rejected by this bound.
+  Value least_after(int rank, int partner, int to, const TreeEdge* edge) const;
   void move(int rank, int to);
   void swap(int rank, int partner);
 
@@ -59,6 +59,7 @@ class TreeState {
     double without(int a, int b) const;
   };
   double locality_after(int rank, int partner, int to, const TreeEdge* edge) const;
+  void add_prices(int rank, double* price, double* amount);
   void shift(int rank, int to);
   void add_links_of(int rank, int node, double sign, std::vector<double>& link) const;
   void change_loads(int rank, int partner, int to, double edge_amount, Loads& loads) const;
@@ -78,6 +79,10 @@ class TreeState {
   std::vector<double> by_node_;        // ranks x nodes
   Loads loads_;
   mutable Loads scratch_;
+  struct Work {
+    double bytes = 0, messages = 0;
+  };
+  std::vector<Work> work_;  // of one rank with each cache
   double locality_ = 0;
   double congestion_ = 0;
   Fullest fullest_nodes_, fullest_ports_;

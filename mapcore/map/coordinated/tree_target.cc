@@ -2,6 +2,8 @@
 #include "mapcore/map/coordinated/tree_target.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace ondeloc::coordinated {
 namespace {
@@ -32,10 +34,44 @@ void add_edges(const MapRequest& request, TreeTarget& target) {
   }
 }
 
+// True if some slots of one cache are nearer to each other than the cache itself.
+bool has_nearer_slots(const MapRequest& request) {
+  const CostModel& model = request.model;
+  const auto differ = [&model](Domain a, Domain b) {
+    const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
+    return model.message_cost_inside[i] != model.message_cost_inside[j] ||
+           model.byte_cost_inside[i] != model.byte_cost_inside[j];
+  };
+  const bool cores = differ(Domain::kCore, Domain::kLlc), l2s = differ(Domain::kL2, Domain::kLlc);
+  if (!cores && !l2s) return false;
+  std::vector<std::pair<int, int>> domains;
+  for (const Slot& slot : request.slots) {
+    if (cores && slot.seat.core >= 0) domains.emplace_back(slot.seat.core, -1);
+    if (l2s && slot.seat.l2 >= 0) domains.emplace_back(slot.seat.l2, slot.seat.llc.value);
+  }
+  std::sort(domains.begin(), domains.end());
+  return std::adjacent_find(domains.begin(), domains.end()) != domains.end();
+}
+
+// Returns the means of both directions, and in `differs` whether one differs from the other.
+std::vector<double> symmetric(const std::vector<double>& costs, int n, bool& differs) {
+  std::vector<double> means = costs;
+  const auto at = [n](int c, int d) { return static_cast<std::size_t>(c) * n + d; };
+  for (int c = 0; c < n; ++c) {
+    for (int d = 0; d < n; ++d) {
+      differs = differs || costs[at(c, d)] != costs[at(d, c)];
+      means[at(c, d)] = (costs[at(c, d)] + costs[at(d, c)]) / 2;
+    }
+  }
+  return means;
+}
+
 void add_costs(const CostModel& model, TreeTarget& target) {
   constexpr auto kInside = static_cast<std::size_t>(Domain::kLlc);
-  target.byte_cost = model.byte_cost;
-  target.message_cost = model.message_cost;
+  bool differs = false;
+  target.byte_cost = symmetric(model.byte_cost, target.llcs, differs);
+  target.message_cost = symmetric(model.message_cost, target.llcs, differs);
+  target.is_exact = target.is_exact && !differs;
   for (int c = 0; c < target.llcs; ++c) {
     target.byte_cost[target.at(c, c)] = model.byte_cost_inside[kInside];
     target.message_cost[target.at(c, c)] = model.message_cost_inside[kInside];
@@ -64,7 +100,11 @@ TreeTarget::TreeTarget(const MapRequest& request)
       node_of(request.model.node_of_llc),
       link_of(request.model.link_of),
       has_ports(!request.model.port.empty()) {
-  for (const Slot& slot : request.slots) ++capacity[slot.seat.llc.value];
+  package_of.assign(capacity.size(), -1);
+  for (const Slot& slot : request.slots) {
+    ++capacity[slot.seat.llc.value];
+    package_of[slot.seat.llc.value] = slot.seat.package;
+  }
   double usable = 0, all = 0;
   for (int k = 0; k < nodes; ++k) {
     per_node.push_back(1 / request.model.bandwidth[k]);
@@ -75,6 +115,7 @@ TreeTarget::TreeTarget(const MapRequest& request)
   for (const double rate : request.model.link_capacity) per_link.push_back(1 / rate);
   for (const double rate : request.model.port) per_port.push_back(1 / rate);
   per_port.resize(static_cast<std::size_t>(llcs), 0);
+  is_exact = !has_nearer_slots(request);
   add_edges(request, *this);
   add_costs(request.model, *this);
   for (const double each : strength) all += each;

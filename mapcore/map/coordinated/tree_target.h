@@ -22,13 +22,15 @@ struct TreeTarget {
   explicit TreeTarget(const MapRequest& request);
 
   int ranks = 0, llcs = 0, nodes = 0, links = 0;
-  std::vector<int> capacity;  // slots of each cache
-  std::vector<int> node_of;   // of each cache
-  std::vector<int> link_of;   // row-major nodes x nodes, -1 on the diagonal
+  std::vector<int> capacity;    // slots of each cache
+  std::vector<int> node_of;     // of each cache
+  std::vector<int> package_of;  // of each cache with slots, else -1
+  std::vector<int> link_of;     // row-major nodes x nodes, -1 on the diagonal
   // Seconds for one unit of amount: 1 / B, 1 / X, 1 / Y. per_port is 0 if the model has no ports.
   std::vector<double> per_node, per_link, per_port;
   bool has_ports = false;
-  // Row-major llcs x llcs. The diagonal is the cost of two ranks in one cache.
+  // Row-major llcs x llcs, symmetric: means of both directions. The diagonal is the cost of two
+  // ranks in one cache.
   std::vector<double> byte_cost, message_cost;
   // At a x llcs + b: the caches whose cost to a differs from their cost to b.
   std::vector<std::vector<int>> differing;
@@ -36,12 +38,16 @@ struct TreeTarget {
   std::vector<TreeEdge> edges;
   std::vector<double> strength;  // amount of each rank with all others, off-node bytes included
   std::vector<double> off_node;  // off-node bytes of each rank
-  double least_congestion = 0;   // lower bound for all mappings
+  // True if the cost of a partition is that of evaluate(): both directions cost the same, and no
+  // two slots share a core or an L2 at another cost than that of their cache.
+  bool is_exact = true;
+  double least_congestion = 0;  // lower bound for all mappings
 
   std::size_t at(int c, int d) const {
     return static_cast<std::size_t>(c) * static_cast<std::size_t>(llcs) +
            static_cast<std::size_t>(d);
   }
+  bool is_one_node(int c, int d) const { return node_of[c] == node_of[d]; }
   double cost(const TreeEdge& edge, int c, int d) const {
     const std::size_t pair = at(c, d);
     return edge.byte_work * byte_cost[pair] + edge.message_work * message_cost[pair];

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "mapcore/map/coordinated/tree_state.h"
+#include "mapcore/map/coordinated/tree_valuation.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/map/case.h"
 
@@ -35,6 +37,12 @@ CommMatrix chain(int ranks) {
   std::vector<MatrixEntry> entries;
   for (int i = 0; i + 1 < ranks; ++i) entries.push_back({i, i + 1, 8e3, 1e3});
   return CommMatrix::from_entries(ranks, entries);
+}
+
+coordinated::TreeTarget target_of(const Case& c) {
+  MapRequest request = c.request();
+  request.raw = &c.traffic;
+  return coordinated::TreeTarget(request);
 }
 
 double least_of_all(const Case& c) {
@@ -100,6 +108,66 @@ TEST_CASE("coordinated finds the optimum of small trees") {
       const Case c(machine, drawn(8, 2, seed, seed % 2 == 0 ? 100 : 1e5));
       INFO(machine << " " << seed);
       CHECK(c.cost(c.map("coordinated:5")).total <= least_of_all(c) * (1 + 1e-9));
+    }
+  }
+}
+
+TEST_CASE("the lower bound of a tree is never above the optimum") {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    for (const char* machine :
+         {"numa:1 l3:4 core:2 pu:1", "package:2 numa:1 l3:2 core:2 pu:1",
+          "package:2 numa:2 l3:2 core:1 pu:1", "package:2 numa:1 l3:3 core:2 pu:1"}) {
+      const Case c(machine, drawn(8, 2 + seed % 3, seed, seed % 2 == 0 ? 100 : 1e5));
+      const coordinated::TreeTarget target = target_of(c);
+      INFO(machine << " " << seed);
+      REQUIRE(target.is_exact);
+      CHECK(coordinated::least_tree_cost(target) <= least_of_all(c) * (1 + 1e-9));
+    }
+  }
+}
+
+TEST_CASE("if all ranks talk alike to all, the lower bound of a tree is the optimum") {
+  for (const char* machine :
+       {kEpyc, "package:2 numa:1 l3:4 core:8 pu:1", "package:2 numa:2 l3:2 core:8 pu:1"}) {
+    std::vector<MatrixEntry> entries;
+    for (int i = 0; i < 64; ++i)
+      for (int j = 0; j < 64; ++j) entries.push_back({i, j, 100, 1});
+    const Case c(machine, CommMatrix::from_entries(64, entries));
+    const coordinated::TreeTarget target = target_of(c);
+    CHECK(coordinated::least_tree_cost(target) == Approx(c.cost(c.map("packed")).total));
+  }
+}
+
+TEST_CASE("the search values partitions as evaluate does") {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    const Case c("package:2 numa:2 l3:2 core:4 pu:1", drawn(32, 3 + 10 * (seed % 3), seed, 1e4));
+    const Mapping mapping = c.map(fmt::format("random:{}", seed).c_str());
+    const coordinated::TreeTarget target = target_of(c);
+    coordinated::Part part;
+    for (const SlotIndex slot : mapping) part.push_back(c.slots[slot.value].seat.llc.value);
+    coordinated::TreeScratch scratch;
+    const double cost = c.cost(mapping).total;
+    CHECK(coordinated::tree_cost(target, part, 2 * cost, scratch) == Approx(cost));
+    CHECK(coordinated::tree_cost(target, part, 0.5 * cost, scratch) > 0.5 * cost);
+    coordinated::TreeState state(target);
+    state.reset(part);
+    CHECK(state.value().cost == Approx(cost));
+    for (int rank = 0; rank < 32; ++rank) {
+      for (int partner = 0; partner < 32; ++partner) {
+        const int to = state.part()[partner];
+        if (to == state.part()[rank]) continue;
+        const auto row = target.row(rank);
+        const auto edge = std::find_if(row.begin(), row.end(),
+                                       [&](const auto& each) { return each.peer == partner; });
+        const auto* shared = edge == row.end() ? nullptr : &*edge;
+        const auto bound = state.least_after(rank, partner, to, shared);
+        const auto value = state.value_after(rank, partner, to, shared);
+        Mapping swapped = mapping;
+        std::swap(swapped[rank], swapped[partner]);
+        REQUIRE(value.cost == Approx(c.cost(swapped).total));
+        REQUIRE(bound.cost <= value.cost * (1 + 1e-9));
+        REQUIRE(bound.squares == Approx(value.squares));
+      }
     }
   }
 }
