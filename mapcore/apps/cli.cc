@@ -320,53 +320,6 @@ Status check_algorithm(const std::string& named) {
 
 bool is_lama(const std::string& spec) { return split_algorithm(spec).name == "lama"; }
 
-void add_output_options(CLI::App& command, OutputOptions& options) {
-  command
-      .add_option("-f,--format", options.format,
-                  "table, json, rankfile (mpirun, --ondeloc=static:), or cpu-bind (srun) "
-                  "(default: table)")
-      ->check(CLI::IsMember({"table", "json", "rankfile", "cpu-bind"}));
-  command.add_flag("--relative", options.relative,
-                   "a rankfile counts cores inside the CPUs in use (--cpuset, the cgroup), as "
-                   "mpirun in a part of a node and --ondeloc=static:FILE,relative do");
-  command
-      .add_option("-o,--output", options.output, "write to this file (default: -, standard output)")
-      ->check(not_empty());
-}
-
-Status check_format(const OutputOptions& options) {
-  if (!options.relative || options.format == "rankfile") return {};
-  return Error("--relative goes with --format rankfile only");
-}
-
-namespace {
-
-Result<std::string> mapping_text(const OutputOptions& options, const std::string& algorithm,
-                                 const MachineChoice& choice, const Layout& layout,
-                                 const TimedMapping& result) {
-  RankCpus placement;
-  for (const Slot& slot : result.slots) placement.push_back(slot.pus);
-  const MappingReport report{algorithm, result.cost, result.migrations, result.seconds};
-  if (options.format == "rankfile")
-    return to_rankfile(options.relative ? choice.machine : choice.whole, choice.usable, placement,
-                       layout.names, options.relative);
-  if (options.format == "cpu-bind") return to_cpu_bind(placement);
-  if (options.format == "json") return to_json(layout.machine, placement, report, layout.names);
-  return to_table(layout.machine, placement, report, layout.names);
-}
-
-}  // namespace
-
-Result<std::string> put_mapping(const OutputOptions& options, const std::string& algorithm,
-                                const MachineChoice& choice, const Layout& layout,
-                                const TimedMapping& result) {
-  auto text = mapping_text(options, algorithm, choice, layout, result);
-  if (!text || options.output.empty()) return text;
-  if (Status written = write_new_file(options.output, *text); !written)
-    return std::move(written).error();
-  return std::string();
-}
-
 Status check_output(const std::string& input, const std::string& output) {
   if (input.empty() || output.empty() || !would_replace(input, output)) return {};
   return Error(fmt::format("'{}' is the input; write to another file", shorten_path(output)));

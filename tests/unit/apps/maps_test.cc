@@ -524,7 +524,7 @@ TEST_CASE("bash completes what there is, and nothing from the examples") {
   CHECK(completed("profile map --w") == " --window --weight \n");
   CHECK(completed("profile map --p") == " --pack --previous \n");
   CHECK(completed("replay --s") == " --spread --start --seconds --slope \n");
-  CHECK(completed("map -f ''") == " table json rankfile cpu-bind \n");
+  CHECK(completed("map -f ''") == " table json rankfile cpu-bind omp-places gomp likwid taskset \n");
   CHECK(completed("profile heatmap p --scale l") == " log linear \n");
   CHECK(completed("compare -a p") == " packed \n");
   CHECK(completed("map -m ''") == "  \n");
