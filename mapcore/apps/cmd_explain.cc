@@ -7,6 +7,7 @@
 
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/replayed_run.h"
+#include "mapcore/base/ids.h"
 #include "mapcore/base/text.h"
 #include "mapcore/decide/explain.h"
 #include "mapcore/input/report_run.h"
@@ -122,7 +123,7 @@ void add_explain(CLI::App& app, Job& job) {
                    "input")
       ->required();
   command->add_option("--rank", options->rank, "only the intervals in which this rank moved")
-      ->check(CLI::Range(0, 1 << 24));
+      ->check(CLI::Range(0, kMaxWorldRank));
   command->add_option("--interval", options->interval, "only this interval, with every rule")
       ->check(CLI::Range(0, 1 << 30));
   add_replay_options(*command, options->setup, "--seconds");

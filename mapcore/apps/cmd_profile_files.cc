@@ -9,6 +9,7 @@
 #include "mapcore/apps/cmd_profile.h"
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/say.h"
+#include "mapcore/base/ids.h"
 #include "mapcore/base/json_text.h"
 #include "mapcore/base/new_file.h"
 #include "mapcore/base/quantity.h"
@@ -324,7 +325,7 @@ void add_import(CLI::App& profile, Job& job) {
   command
       ->add_option("-n,--ranks", options->ranks,
                    "ranks of the program (default: one more than the largest rank seen)")
-      ->check(CLI::Range(1, 1 << 24));
+      ->check(CLI::Range(1, kMaxWorldRank + 1));
   command->footer(examples({"ondeloc profile import events.csv -o app.prof"}));
   command->callback([options, &job] { job = [options] { return run_import(*options); }; });
 }

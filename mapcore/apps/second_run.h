@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicts the gain of a second run under another mapping, before anybody runs it, for `ondeloc
-// compare` and `ondeloc profile classify` say it. Thread safety: for one thread.
+// Predicts the gain of a second run under another mapping, before anybody runs it. `ondeloc
+// compare` and `ondeloc profile classify` print the prediction. Thread safety: for one thread.
 #pragma once
 
 #include <span>

@@ -24,4 +24,8 @@ using NodeIndex = StrongInt<struct NodeIndexTag, int>;  // position in Machine::
 using LlcIndex = StrongInt<struct LlcIndexTag, int>;    // position in Machine::llcs
 using SlotIndex = StrongInt<struct SlotIndexTag, int>;  // position in SlotSet
 
+// The highest world rank that a file or an option may name: far above every job of today, and a
+// bound for memory that is as large as a rank that was read.
+inline constexpr int kMaxWorldRank = (1 << 24) - 1;
+
 }  // namespace ondeloc

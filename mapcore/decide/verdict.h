@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mapcore/decide/decider.h"
+#include "mapcore/decide/levels.h"
 
 namespace ondeloc {
 
@@ -35,6 +36,10 @@ struct Run {
   // Share of all bytes between NUMA nodes if no rank had moved, and as the ranks moved. Empty: not
   // counted; then the first and the last interval stand for the run.
   std::optional<double> crossing_at_start = {}, crossing_as_moved = {};
+  void count_crossing(const TrafficChange& change) {
+    crossing_at_start = share_between_nodes(change.before);
+    crossing_as_moved = share_between_nodes(change.after);
+  }
   double seconds() const { return steps.empty() ? 0 : steps.back().end; }
 };
 

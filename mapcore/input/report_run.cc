@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mapcore/base/ids.h"
 #include "mapcore/base/printable.h"
 #include "mapcore/base/text.h"
 
@@ -14,8 +15,6 @@ namespace ondeloc {
 namespace {
 
 using ReportJson = nlohmann::json;
-
-constexpr int kMaxWorldRank = (1 << 24) - 1;
 
 const ReportJson& field(const ReportJson& object, const char* key) {
   static const ReportJson kNothing;
@@ -188,8 +187,7 @@ Result<ReportRun> parse_report_run(std::string_view text, const std::string& nam
   out.levels = levels_of(field(field(report, "totals"), "domains"));
   read_model(field(report, "model"), out);
   out.run = run_of(report);
-  out.run.crossing_at_start = share_between_nodes(out.levels.before);
-  out.run.crossing_as_moved = share_between_nodes(out.levels.after);
+  out.run.count_crossing(out.levels);
   out.mapper_cpu_ms = real(field(report, "totals"), "mapper_cpu_ms");
   out.wall_ms = real(field(report, "totals"), "wall_ms");
   out.dropped = natural(field(field(report, "events"), "dropped"));

@@ -156,9 +156,7 @@ Run run_of(const Report& report) {
     run.steps.push_back(std::move(step));
   }
   run.saved = saved_by(run);
-  const TrafficChange levels = change_of(report.domains);
-  run.crossing_at_start = share_between_nodes(levels.before);
-  run.crossing_as_moved = share_between_nodes(levels.after);
+  run.count_crossing(change_of(report.domains));
   return run;
 }
 

@@ -225,8 +225,8 @@ ReportInterval MappingRound::repeat(const CounterDelta& delta,
     if (!wanted) {
       placement_.notes().insert(
           "some moves of repeat= were left out: they name ranks or CPUs that this step does not "
-          "have "
-          "in this form (run the step with the same ranks, CPUs and binding as the recorded one)");
+          "have in this form (run the step with the same ranks, CPUs and binding as the recorded "
+          "one)");
       continue;
     }
     line.decision = name_of(DecisionKind::kRepeats);

@@ -174,7 +174,8 @@ class OnlineMapper {
     }
   }
 
-  // Without the file nobody moves: the run would not be the one that the user wants to repeat.
+  // If the file cannot be read, no rank moves: other moves than the recorded ones would be another
+  // run than the one that the user wants to repeat.
   void read_series_once() {
     if (config_.options.repeat.empty()) return;
     auto turns = read_recorded_moves(

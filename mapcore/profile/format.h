@@ -71,6 +71,8 @@
 #include <string>
 #include <vector>
 
+#include "mapcore/base/ids.h"
+
 namespace ondeloc::profile_format {
 
 inline constexpr char kFileMagic[9] = "ODLPROF1";
@@ -81,7 +83,7 @@ inline constexpr std::size_t kBlockHeaderSize = 64;
 inline constexpr std::size_t kNameSize = 64;
 inline constexpr std::size_t kMaxNote = 1024;
 inline constexpr std::size_t kMaxCpuList = 65536;
-inline constexpr std::uint32_t kMaxRanks = 1U << 24;
+inline constexpr std::uint32_t kMaxRanks = kMaxWorldRank + 1;
 inline constexpr std::uint32_t kMaxStored = 8U << 20;
 inline constexpr std::uint32_t kMaxRaw = 4U << 20;
 // Four varints of at most 10, 5, 5 and 10 bytes always fit in kMaxRaw.

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "mapcore/base/ids.h"
 #include "mapcore/base/printable.h"
 #include "mapcore/base/text.h"
 
@@ -18,7 +19,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxReport = std::size_t{1} << 30;
-constexpr std::int64_t kMaxRank = (1 << 24) - 1;
 
 const Json* find(const Json& object, const char* key) {
   const auto at = object.is_object() ? object.find(key) : object.end();
@@ -43,7 +43,7 @@ std::optional<int> rank_at(const Json& object, const char* key) {
   const Json* value = find(object, key);
   if (value == nullptr || !value->is_number_integer()) return std::nullopt;
   const auto rank = value->get<std::int64_t>();
-  if (rank < 0 || rank > kMaxRank) return std::nullopt;
+  if (rank < 0 || rank > kMaxWorldRank) return std::nullopt;
   return static_cast<int>(rank);
 }
 
@@ -135,7 +135,9 @@ Result<ReportInput> parse_report(std::string_view text, const std::string& name)
     if (const Json* value = find(rank, "rank"); value != nullptr && *value == -1)
       return Error(fmt::format(
           "report '{}' is of a step that ended before all of its tasks had been started", name));
-    if (!index) return Error(fmt::format("'{}' is not a report of ondeloc: a rank has no valid number", name));
+    if (!index)
+      return Error(
+          fmt::format("'{}' is not a report of ondeloc: a rank has no valid number", name));
     input.ranks.push_back(*index);
   }
   int most = -1;

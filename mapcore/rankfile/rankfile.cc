@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "mapcore/base/cpu_set.h"
+#include "mapcore/base/ids.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
@@ -15,8 +16,6 @@ namespace ondeloc {
 namespace {
 
 using rankfile::Word;
-
-constexpr int kMaxRank = (1 << 24) - 1;
 
 class Parser {
  public:
@@ -57,7 +56,7 @@ class Parser {
     if (at_ < words_.size()) entry.line = words_[at_].line;
     if (!take("rank")) return expected(kForm);
     const auto rank =
-        at_ < words_.size() ? parse_unsigned(words_[at_].text, kMaxRank) : std::nullopt;
+        at_ < words_.size() ? parse_unsigned(words_[at_].text, kMaxWorldRank) : std::nullopt;
     if (!rank) return expected("a rank number");
     entry.rank = WorldRank(static_cast<int>(*rank));
     ++at_;
@@ -74,7 +73,7 @@ class Parser {
       return expected("a host name");
     std::string_view host = words_[at_].text;
     if (host.starts_with("+n")) {
-      const auto node = parse_unsigned(host.substr(2), kMaxRank);
+      const auto node = parse_unsigned(host.substr(2), kMaxWorldRank);
       if (!node) return expected("a node such as +n0");
       entry.node = static_cast<int>(*node);
     } else {

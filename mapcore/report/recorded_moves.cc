@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "mapcore/base/ids.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 
@@ -16,7 +17,6 @@ namespace {
 using MovesJson = nlohmann::json;
 
 constexpr std::size_t kMostReportBytes = std::size_t{256} << 20;
-constexpr int kHighestWorldRank = (1 << 24) - 1;
 
 const MovesJson& array_of(const MovesJson& object, const char* key) {
   static const MovesJson kEmpty = MovesJson::array();
@@ -26,7 +26,7 @@ const MovesJson& array_of(const MovesJson& object, const char* key) {
 }
 
 Result<RecordedMove> move_of(const MovesJson& rank, const MovesJson& cpus) {
-  if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() > kHighestWorldRank)
+  if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() > kMaxWorldRank)
     return Error("\"moved\" has something that is not a rank");
   if (!cpus.is_string()) return Error("\"moved_to\" has something that is not a list of CPUs");
   auto set = CpuSet::parse_list(cpus.get_ref<const std::string&>());

@@ -167,8 +167,7 @@ Result<Followed> follow_threads(const FollowOptions& options, const Tell& tell) 
   if (file->counts().magic.load(std::memory_order_acquire) != ondeloc_threads::kMagic)
     return Error(
         "QEMU did not load the plugin that follows threads; use a qemu-x86_64 that has plugins, "
-        "such "
-        "as that of Debian's package qemu-user");
+        "such as that of Debian's package qemu-user");
   followed.threads = recording->threads();
   followed.bytes = recording->bytes();
   followed.events = recording->events();

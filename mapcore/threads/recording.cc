@@ -145,8 +145,8 @@ std::vector<ThreadLabel> ThreadRecording::labels() const {
 std::vector<std::string> ThreadRecording::own_notes() const {
   std::vector<std::string> notes{
       "the ranks are threads of one program under QEMU; a message is what a thread read of lines "
-      "of "
-      "64 bytes that another thread wrote, summed over about 1 ms; times are those of the slow run",
+      "of 64 bytes that another thread wrote, summed over about 1 ms; times are those of the slow "
+      "run",
       "memory volumes: bytes that the thread accessed, and lines that missed a modelled cache"};
   if (sample_ > 1)
     notes.push_back(

@@ -101,7 +101,7 @@ TEST_CASE("top lists steps for completion, and writes JSON for scripts") {
   CHECK(json[1]["step"] == 4);
 }
 
-TEST_CASE("top tells what it does not find, and survives what a process publishes") {
+TEST_CASE("top refuses a wrong job and counts the steps whose memory it cannot read") {
   const TempDir dir;
   const Publisher nothing(""), garbage("{\"job\": "), list("[1, 2]");
   const Ran ran = run_command(dir, {"top", job_of_test(), "--once"});
