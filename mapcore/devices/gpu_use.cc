@@ -26,8 +26,9 @@ constexpr std::size_t kMostInfo = 8192;
 
 class Process {
  public:
-  Process(pid_t pid, std::span<const Device> devices, const std::string& root)
-      : sys_(root), root_(root), pid_(pid), devices_(devices) {}
+  Process(pid_t pid, std::span<const Device> devices, const std::string& root,
+          const AskNvidia& ask_nvidia)
+      : sys_(root), root_(root), pid_(pid), devices_(devices), ask_nvidia_(ask_nvidia) {}
 
   GpuUse use() {
     read_environment();
@@ -150,14 +151,36 @@ class Process {
     for (const std::string& fd : sys_.list(fmt::format("/proc/{}/fd", pid_))) look_at_file(fd);
     if (!with_memory_.empty()) return made(with_memory_, "fdinfo");
     if (!told_.empty()) return made(told_, "fdinfo", unlisted_);
-    Found named;
-    if (!open_.empty() && add_named(named)) {
+    if (Found named; !open_.empty() && add_named(named)) {
       Found both;
       std::set_intersection(open_.begin(), open_.end(), named.begin(), named.end(),
                             std::inserter(both, both.begin()));
-      if (!both.empty()) return made(both, "open");
+      if (!both.empty()) return narrowed(both);
     }
-    return made(open_, "open", unlisted_);
+    return unlisted_ ? made(open_, "open", true) : narrowed(open_);
+  }
+
+  GpuUse narrowed(const Found& candidates) const {
+    const Found used = from_nvidia(candidates);
+    return used.empty() ? made(candidates, "open") : made(used, "nvml");
+  }
+
+  // A process can have a context only on a GPU that it has open. If the driver tells another one,
+  // its pids are not those of this namespace.
+  Found from_nvidia(const Found& candidates) const {
+    if (candidates.size() < 2 || !ask_nvidia_) return {};
+    const auto is_nvidia = [&](std::size_t i) { return devices_[i].kind == DeviceKind::kNvidia; };
+    if (!std::all_of(candidates.begin(), candidates.end(), is_nvidia)) return {};
+    const NvidiaProcesses* told = ask_nvidia_();
+    if (told == nullptr) return {};
+    const auto mine = told->of.find(pid_);
+    if (mine == told->of.end()) return {};
+    Found used;
+    for (const std::size_t i : candidates) {
+      if (told->gpus.count(devices_[i].pci) == 0) return {};
+      if (mine->second.count(devices_[i].pci) > 0) used.insert(i);
+    }
+    return used.size() == mine->second.size() ? used : Found();
   }
 
   // "GPU-1a2b...", at least as many characters as make it unique for CUDA. Instances of a GPU
@@ -207,6 +230,7 @@ class Process {
   std::string root_;
   pid_t pid_;
   std::span<const Device> devices_;
+  const AskNvidia& ask_nvidia_;
   std::map<std::string, std::string, std::less<>> given_;
   Found told_, with_memory_, open_;
   bool unlisted_ = false;
@@ -214,8 +238,9 @@ class Process {
 
 }  // namespace
 
-GpuUse gpus_of_process(pid_t pid, std::span<const Device> devices, const std::string& root) {
-  return Process(pid, devices, root).use();
+GpuUse gpus_of_process(pid_t pid, std::span<const Device> devices, const std::string& root,
+                       const AskNvidia& ask_nvidia) {
+  return Process(pid, devices, root, ask_nvidia).use();
 }
 
 std::size_t open_files_of(pid_t pid, const std::string& root) {

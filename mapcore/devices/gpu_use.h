@@ -8,6 +8,10 @@
 //   open    render nodes and /dev/nvidiaN that the process has open. CUDA opens every GPU that it
 //           can see, so these are candidates; a UUID or PCI address in CUDA_VISIBLE_DEVICES narrows
 //           them. The minor number of a device is never taken for CUDA's ordinal: they differ
+//   nvml    if several of NVIDIA's GPUs are candidates: those on which NVIDIA's driver tells a
+//   context
+//           of the process, see mapper/nvml.h. Only the mapper asks; the driver's answer counts if
+//           it covers all candidates and names only candidates
 //   slurm   no GPU is open, but Slurm or the user gave the process some: by UUID or PCI address
 //           these, else all GPUs of the node are candidates
 //
@@ -17,6 +21,9 @@
 
 #include <sys/types.h>
 
+#include <functional>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,7 +43,16 @@ struct GpuUse {
   }
 };
 
-GpuUse gpus_of_process(pid_t pid, std::span<const Device> devices, const std::string& root = "");
+// NVIDIA's GPUs by PCI address, and the processes that use them.
+struct NvidiaProcesses {
+  std::set<std::string> gpus;                 // those of which all processes are known
+  std::map<pid_t, std::set<std::string>> of;  // the GPUs of each process
+};
+// Null if it cannot be known. Called only if the answer matters.
+using AskNvidia = std::function<const NvidiaProcesses*()>;
+
+GpuUse gpus_of_process(pid_t pid, std::span<const Device> devices, const std::string& root = "",
+                       const AskNvidia& ask_nvidia = {});
 
 // The number of files that the process has open, 0 if the kernel does not tell (before Linux 6.2).
 // While it is the same, gpus_of_process() need not be asked again.

@@ -4,15 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "mapcore/devices/nic_plan.h"
 #include "mapcore/devices/process_environment.h"
+#include "mapcore/devices/sysfs.h"
 
 namespace ondeloc {
 namespace {
 
 // A driver counts memory without a file being opened: looks between two full looks.
 constexpr unsigned kFullLookEvery = 8;
+
+// The kernel's name of the initial pid namespace (PROC_PID_INIT_INO).
+constexpr std::string_view kInitialPids = "pid:[4026531836]";
 
 // "rank 3", "ranks 0-2,7".
 std::string ranks_text(const CpuSet& world) {
@@ -21,19 +26,34 @@ std::string ranks_text(const CpuSet& world) {
 
 }  // namespace
 
-GpuWatch::GpuWatch(std::vector<Device> devices, std::string root)
-    : devices_(std::move(devices)), root_(std::move(root)) {}
+GpuWatch::GpuWatch(std::vector<Device> devices, std::string root, std::string nvml)
+    : devices_(std::move(devices)),
+      root_(std::move(root)),
+      nvml_(std::make_unique<Nvml>(std::move(nvml))) {}
 
 bool GpuWatch::has_gpus() const {
   return std::any_of(devices_.begin(), devices_.end(),
                      [](const Device& device) { return is_gpu(device.kind); });
 }
 
+bool GpuWatch::is_changed(const OfRank& rank, std::size_t files) const {
+  return !rank.looked || files != rank.files || looks_ % kFullLookEvery == 0;
+}
+
 // A kernel before 6.2 does not tell the number of files: it counts as changed.
 bool GpuWatch::is_due(const OfRank& rank, std::size_t files) const {
   if (!rank.looked) return true;
-  if (!has_gpus()) return false;
-  return files == 0 || files != rank.files || looks_ % kFullLookEvery == 0;
+  return has_gpus() && (files == 0 || is_changed(rank, files));
+}
+
+// Asks at most once in a look. The driver tells pids of the initial namespace: a mapper in another
+// one would take a stranger's process for a rank.
+const NvidiaProcesses* GpuWatch::ask_nvidia(bool anew) {
+  if (!anew || nvidia_asked_ == looks_) return nvidia_;
+  nvidia_asked_ = looks_;
+  const bool same_pids = Sysfs(root_).link("/proc/self/ns/pid") == kInitialPids;
+  nvidia_ = same_pids ? nvml_->processes() : nullptr;
+  return nvidia_;
 }
 
 bool GpuWatch::look(const Ranks& ranks) {
@@ -47,9 +67,11 @@ bool GpuWatch::look(const Ranks& ranks) {
     const std::size_t files = has_gpus() ? open_files_of(state.process, root_) : 0;
     if (!is_due(known, files)) continue;
     if (!known.looked) known.nic = variable_of(state.process, kNicVariable, root_);
+    const bool anew = is_changed(known, files);
     known.files = files;
     known.looked = true;
-    GpuUse use = gpus_of_process(state.process, devices_, root_);
+    GpuUse use =
+        gpus_of_process(state.process, devices_, root_, [this, anew] { return ask_nvidia(anew); });
     // A rank that ends closes its files first.
     if (!use.any() || use == known.use) continue;
     known.near = near_gpus(use, devices_);

@@ -7,12 +7,14 @@
 // stays on the NUMA node where it is. Thread safety: for one thread.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "mapcore/devices/gpu_use.h"
 #include "mapcore/map/allowed.h"
 #include "mapcore/map/slots.h"
+#include "mapcore/mapper/nvml.h"
 #include "mapcore/report/report.h"
 #include "mapcore/step/ranks.h"
 
@@ -20,8 +22,9 @@ namespace ondeloc {
 
 class GpuWatch {
  public:
-  // `devices` and `root` as for gpus_of_process().
-  explicit GpuWatch(std::vector<Device> devices, std::string root = "");
+  // `devices` and `root` as for gpus_of_process(), `nvml` as for Nvml.
+  explicit GpuWatch(std::vector<Device> devices, std::string root = "",
+                    std::string nvml = kNvmlLibrary);
 
   // Looks at the files of each rank whose number of open files has changed, and now and then at all
   // ranks. On a node without GPUs it looks once, at what Slurm gave the ranks. True if the GPUs of
@@ -48,11 +51,16 @@ class GpuWatch {
   bool has_gpus() const;
   bool is_due(const OfRank& rank, std::size_t files) const;
   std::string names_of(const GpuUse& use) const;
+  bool is_changed(const OfRank& rank, std::size_t files) const;
+  const NvidiaProcesses* ask_nvidia(bool anew);
 
   std::vector<Device> devices_;
   std::string root_;
   IndexedVector<LocalRank, OfRank> ranks_;
   unsigned looks_ = 0;
+  std::unique_ptr<Nvml> nvml_;
+  const NvidiaProcesses* nvidia_ = nullptr;  // the last answer
+  unsigned nvidia_asked_ = 0;                // number of the look in which it was asked
 };
 
 }  // namespace ondeloc

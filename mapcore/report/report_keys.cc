@@ -47,7 +47,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"ranks[].migrations", "", "times that the rank changed its NUMA node"},
     {"ranks[].gpus", "", "GPUs that it used, or all that it could have used"},
     {"ranks[].gpu_source", "",
-     "how they were found: kfd, fdinfo, open or slurm, see GPUS; empty if it used none"},
+     "how they were found: kfd, fdinfo, nvml, open or slurm, see GPUS; empty if it used none"},
     {"ranks[].gpus_near_at_start", "",
      "true if start_cpus are near its GPUs; null if that is not known"},
     {"ranks[].gpus_near_at_end", "", "the same for final_cpus"},

@@ -190,8 +190,7 @@ TEST_CASE(
   CHECK(!known.keeps_bindings());
   CHECK(known.slots().slots[known.current()[LocalRank(0)]].node.value == 1);
   CHECK(known.bindings()[LocalRank(0)].start == known.cpus_of(LocalRank(0)));
-  GpuWatch again(machine.devices, tree.root());
-  gpus = again;
+  gpus = GpuWatch(machine.devices, tree.root());
   environ_of(1, "0,1");
   CHECK(start().keeps_bindings());
 }
