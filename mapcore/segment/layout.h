@@ -82,7 +82,7 @@ enum ondeloc_rank_state {
 /* Findings of a rank, for the report's notes[]. Set with an atomic or. */
 enum ondeloc_note {
   ONDELOC_NOTE_THREAD_MULTIPLE = 1u << 0,
-  ONDELOC_NOTE_SESSIONS = 1u << 1,       /* MPI Sessions: not counted */
+  ONDELOC_NOTE_SESSIONS = 1u << 1,       /* MPI Sessions: threads may send at once */
   ONDELOC_NOTE_ONE_SIDED = 1u << 2,      /* RMA windows: the second half of the row is in use */
   ONDELOC_NOTE_SECOND_CLAIM = 1u << 3,   /* a second process claimed the row */
   ONDELOC_NOTE_WORLD_SIZE = 1u << 4,     /* MPI_COMM_WORLD is not the step: not counted */

@@ -19,7 +19,8 @@ struct NoteOfBit {
 
 constexpr NoteOfBit kNotes[] = {
     {ONDELOC_NOTE_THREAD_MULTIPLE, false, "MPI_THREAD_MULTIPLE: counters are updated atomically"},
-    {ONDELOC_NOTE_SESSIONS, true, "MPI Sessions are used: their traffic is not counted"},
+    {ONDELOC_NOTE_SESSIONS, false,
+     "MPI Sessions are used: counting begins with the first communicator that is made from one"},
     {ONDELOC_NOTE_ONE_SIDED, false,
      "one-sided communication is used: each transfer is counted where the program asks for it"},
     {ONDELOC_NOTE_SHARED_WINDOW, true,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/attach.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,6 +16,7 @@
 #include "pmix_hooks/rank/mpi_family.h"
 #include "pmix_hooks/rank/mpich_collectives.h"
 #include "pmix_hooks/rank/notes.h"
+#include "pmix_hooks/rank/once.h"
 #include "pmix_hooks/rank/one_sided.h"
 #include "pmix_hooks/rank/open_mpi_table.h"
 #include "pmix_hooks/rank/own_binding.h"
@@ -28,34 +28,17 @@
 #include "pmix_hooks/rank/symbols.h"
 #include "pmix_hooks/rank/text.h"
 #include "pmix_hooks/rank/unseen_collectives.h"
+#include "pmix_hooks/rank/world.h"
 
 namespace ondeloc {
 namespace {
 
 enum class Launch { kPmix, kForeignPmix, kOther };
 
-// While the first thread runs the work, the others that come to it wait: any thread may make an MPI
-// session, also during MPI_Init. pthread_once would need a C library of 2.34.
-class Once {
- public:
-  template <class Work>
-  void run(Work work) {
-    State before = State::kNotYet;
-    if (state_.compare_exchange_strong(before, State::kNow)) {
-      work();
-      state_.store(State::kDone);
-    }
-    while (state_.load() != State::kDone) sched_yield();
-  }
-
- private:
-  enum class State { kNotYet, kNow, kDone };
-  std::atomic<State> state_{State::kNotYet};
-};
-
 struct Self {
   Once preparing, opening;
   std::atomic<bool> tried, attached;
+  std::atomic<bool> by_session;  // there was no MPI_Init so far
   bool in_step;
   Launch launch;
   StepEnv step;
@@ -106,27 +89,32 @@ bool is_multiple() {
          (all_notes() & ONDELOC_NOTE_SESSIONS) != 0;
 }
 
+bool is_mpich() { return self.library.family == MpiFamily::kMpich; }
+
 bool recognise_handles() {
   if (self.library.family == MpiFamily::kOpenMpi) {
     self.calls.comm_world = mpi_object(open_mpi::kCommWorld);
     return self.calls.comm_world != nullptr && find_pml_table(self.library.series, self.table);
   }
   self.calls.comm_world = mpich::word_of(mpich::kCommWorld);
-  return self.library.family == MpiFamily::kMpich && is_mpich_abi(self.calls);
+  return is_mpich() && is_mpich_abi(self.calls, !self.by_session);
+}
+
+// MPI does not tell the level of a session: threads may send at once.
+bool find_thread_level() {
+  self.thread_level = open_mpi::kThreadMultiple;
+  return self.by_session || self.calls.query_thread(&self.thread_level) == open_mpi::kSuccess;
 }
 
 bool recognise_mpi() {
   if (!find_mpi_calls(self.calls)) return false;
   self.library = recognise_library(self.calls);
-  return recognise_handles() && self.calls.query_thread(&self.thread_level) == open_mpi::kSuccess;
+  return recognise_handles() && find_thread_level();
 }
 
-bool is_mpich() { return self.library.family == MpiFamily::kMpich; }
-
-bool check_world() {
+bool check_world(void* session) {
   int size = 0;
-  if (self.calls.comm_rank(self.calls.comm_world, &self.world_rank) != open_mpi::kSuccess ||
-      self.calls.comm_size(self.calls.comm_world, &size) != open_mpi::kSuccess)
+  if (!find_world(self.calls, session, self.world_rank, size))
     return leave_alone(ONDELOC_NOTE_UNKNOWN_MPI);
   if (is_mpich() && size == 1 && self.step.world_ranks > 1)
     return leave_alone(ONDELOC_NOTE_SINGLETON);
@@ -206,13 +194,13 @@ CountMode choose_mode() {
                                                                   : CountMode::kShm;
 }
 
-bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
+void prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   static const std::uint64_t never = 0;
   const bool multiple = is_multiple();
   if (multiple) add_note(ONDELOC_NOTE_THREAD_MULTIPLE);
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
   if (may_be_moved() && is_bound_to_memory()) add_note(ONDELOC_NOTE_BOUND_MEMORY);
-  if (!peers_start(self.calls, table, [] { add_note(ONDELOC_NOTE_NO_MEMORY); })) return false;
+  peers_start(self.calls, table, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
   type_sizes_start(self.calls, is_mpich());
   one_sided_start(self.calls);
   unseen_collectives_start(self.calls, table.local_ranks);
@@ -227,7 +215,6 @@ bool prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   counting.plain = self.mode == CountMode::kShm && !multiple && !ticks;
   counting.tick_seen.store(__atomic_load_n(counting.tick, __ATOMIC_RELAXED));
   counting.last.store(&no_peers);
-  return true;
 }
 
 std::uint32_t notes_of_model() {
@@ -287,11 +274,12 @@ bool segment_is_open() {
   return self.segment.valid();
 }
 
-void join() {
+void join(void* session) {
   if (!self.in_step) return;
+  self.by_session.store(session != nullptr);
   segment_is_open();
   if (!recognise_mpi()) return add_note(ONDELOC_NOTE_UNKNOWN_MPI);
-  if (!check_world()) return;
+  if (!check_world(session)) return;
   if (!choose_transport()) return;
   PrivateWorld world{nullptr, {}};
   if (!self.by_pmix)
@@ -300,7 +288,8 @@ void join() {
     return;
   if (!claim(world.table)) return;
   ondeloc_cell* row = own_row();
-  if (row == nullptr || !prepare_counting(world.table, row)) return;
+  if (row == nullptr) return;
+  prepare_counting(world.table, row);
   self.pid = getpid();
   publish_slot();
   start_reporting(row, world.world_of_local);
@@ -328,11 +317,14 @@ bool may_be_moved() {
   return self.in_step && self.step.moves != 0 && self.launch != Launch::kForeignPmix;
 }
 
-void attach() {
+void attach(void* session) {
+  if (session == nullptr) self.by_session.store(false);
   if (self.tried.exchange(true)) return;
-  join();
+  join(session);
   if (mpi_family() == MpiFamily::kUndecided) set_mpi_family(MpiFamily::kNone);
 }
+
+bool attached_by_session() { return self.attached.load() && self.by_session.load(); }
 
 void detach() {
   if (getpid() != self.pid) return;  // a child that the rank has forked

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins this process to the step after MPI_Init and leaves before MPI_Finalize. A process that is
-// not as expected runs as if ondeloc were not there, and a note tells the mapper why, if the
-// segment can be reached.
+// Joins this process to the step after MPI_Init, or when a session makes its first communicator,
+// and leaves before MPI_Finalize or the end of the last session. A process that is not as expected
+// runs as if ondeloc were not there, and a note tells the mapper why, if the segment can be
+// reached.
 //
 // Order of life of the objects that change (each file has one, named `state` unless it says
 // otherwise; all are zero at the start of the process and none is ever destroyed):
@@ -9,6 +10,7 @@
 //   first MPI call       interposed.h `reached` and `slot` (one for each name): the next function;
 //                        symbols.cc `cached`: the MPI library
 //   prepare()            attach.cc self: step, launcher; notes.cc
+//   sessions             sessions.cc: the open ones
 //   attach()             attach.cc self: segment, calls, table; peers.cc, type_sizes.cc type_table,
 //                        persistent.cc, counting.cc recording and counting, pmix_events.cc,
 //                        one_sided.cc, row_sender.cc, reporter.cc, last pml_hooks.cc or, for
@@ -33,7 +35,10 @@ void prepare();
 // After prepare(): ondeloc may move this process, unless MPI_Init shows that the process does not
 // belong to the step.
 bool may_be_moved();
-void attach();
+// `session`: an open session; null after MPI_Init.
+void attach(void* session);
+// Attached, and there was no MPI_Init before.
+bool attached_by_session();
 void detach();
 
 }  // namespace ondeloc

@@ -13,11 +13,11 @@
 #include "pmix_hooks/rank/mpich_counting.h"
 #include "pmix_hooks/rank/mpich_requests.h"
 #include "pmix_hooks/rank/next_function.h"
-#include "pmix_hooks/rank/notes.h"
 #include "pmix_hooks/rank/one_sided.h"
 #include "pmix_hooks/rank/own_binding.h"
 #include "pmix_hooks/rank/partitioned.h"
 #include "pmix_hooks/rank/persistent.h"
+#include "pmix_hooks/rank/sessions.h"
 
 namespace ondeloc {
 namespace {
@@ -37,7 +37,7 @@ int pass_on_unbound(const NextFunction& next, const char* name, Arguments... arg
 template <class... Arguments>
 int initialise(const NextFunction& next, const char* name, Arguments... arguments) {
   const int rc = pass_on_unbound(next, name, arguments...);
-  if (depth == 0 && rc == open_mpi::kSuccess) attach();
+  if (depth == 0 && rc == open_mpi::kSuccess) attach(nullptr);
   return rc;
 }
 
@@ -97,10 +97,25 @@ int opened(WindowMemory memory, Word* window, const NextFunction& next, const ch
   return rc;
 }
 
+int open_session(const NextFunction& next, const char* name, Word info, Word handler,
+                 void* session) {
+  const int rc = pass_on_unbound(next, name, info, handler, session);
+  if (depth == 0 && rc == open_mpi::kSuccess) session_opened(session);
+  return rc;
+}
+
+int close_session(const NextFunction& next, const char* name, void* session) {
+  if (depth == 0) session_closing(session);
+  ++depth;
+  const int rc = pass_on(next, name, session);
+  --depth;
+  return rc;
+}
+
 template <class... Arguments>
-int noted(std::uint32_t bits, const NextFunction& next, const char* name, Arguments... arguments) {
+int made_by_session(const NextFunction& next, const char* name, Arguments... arguments) {
   const int rc = pass_on(next, name, arguments...);
-  if (rc == open_mpi::kSuccess) add_note(bits);
+  if (rc == open_mpi::kSuccess) session_made_communicator();
   return rc;
 }
 
@@ -204,11 +219,25 @@ int noted(std::uint32_t bits, const NextFunction& next, const char* name, Argume
     ONDELOC_NEXT(NAME, info, comm, window)                                                    \
     return ondeloc::opened(ondeloc::WindowMemory::kPrivate, window, next, #NAME, info, comm); \
   }
-#define ONDELOC_SESSION(NAME)                                           \
-  ONDELOC_EXPORT NAME(void* a, void* b, void* c) {                      \
-    ONDELOC_NEXT(NAME, a, b, c)                                         \
-    ondeloc::prepare();                                                 \
-    return ondeloc::noted(ONDELOC_NOTE_SESSIONS, next, #NAME, a, b, c); \
+#define ONDELOC_SESSION(NAME)                                          \
+  ONDELOC_EXPORT NAME(void* info, void* handler, void* session) {      \
+    ONDELOC_NEXT(NAME, info, handler, session)                         \
+    return ondeloc::open_session(next, #NAME, info, handler, session); \
+  }
+#define ONDELOC_END_OF_SESSION(NAME)                     \
+  ONDELOC_EXPORT NAME(void* session) {                   \
+    ONDELOC_NEXT(NAME, session)                          \
+    return ondeloc::close_session(next, #NAME, session); \
+  }
+#define ONDELOC_COMM_OF_SESSION(NAME)                                   \
+  ONDELOC_EXPORT NAME(void* a, void* b, void* c, void* d, void* comm) { \
+    ONDELOC_NEXT(NAME, a, b, c, d, comm)                                \
+    return ondeloc::made_by_session(next, #NAME, a, b, c, d, comm);     \
+  }
+#define ONDELOC_INTERCOMM_OF_SESSION(NAME)                                                         \
+  ONDELOC_EXPORT NAME(void* a, void* b, void* c, void* d, void* e, void* f, void* g, void* comm) { \
+    ONDELOC_NEXT(NAME, a, b, c, d, e, f, g, comm)                                                  \
+    return ondeloc::made_by_session(next, #NAME, a, b, c, d, e, f, g, comm);                       \
   }
 
 ONDELOC_BOTH(ONDELOC_INIT, Init)
@@ -232,4 +261,7 @@ ONDELOC_BOTH(ONDELOC_WINDOW, Win_allocate_c)
 ONDELOC_BOTH(ONDELOC_SHARED_WINDOW, Win_allocate_shared_c)
 ONDELOC_BOTH(ONDELOC_DYNAMIC_WINDOW, Win_create_dynamic)
 ONDELOC_BOTH(ONDELOC_SESSION, Session_init)
+ONDELOC_BOTH(ONDELOC_END_OF_SESSION, Session_finalize)
+ONDELOC_BOTH(ONDELOC_COMM_OF_SESSION, Comm_create_from_group)
+ONDELOC_BOTH(ONDELOC_INTERCOMM_OF_SESSION, Intercomm_create_from_groups)
 // NOLINTEND(bugprone-macro-parentheses)

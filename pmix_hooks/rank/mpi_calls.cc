@@ -19,6 +19,9 @@ bool find_mpi_calls(MpiCalls& calls) {
       !find(calls.win_get_group, "PMPI_Win_get_group") ||
       !find(calls.win_get_name, "PMPI_Win_get_name"))
     calls.win_get_group = nullptr;
+  if (!find(calls.group_rank, "PMPI_Group_rank") || calls.group_size == nullptr ||
+      !find(calls.group_from_session_pset, "PMPI_Group_from_session_pset"))
+    calls.group_from_session_pset = nullptr;
   return find(calls.get_library_version, "PMPI_Get_library_version") &&
          find(calls.query_thread, "PMPI_Query_thread") && find(calls.comm_rank, "PMPI_Comm_rank") &&
          find(calls.comm_size, "PMPI_Comm_size") &&

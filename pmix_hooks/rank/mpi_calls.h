@@ -29,7 +29,11 @@ struct MpiCalls {
   int (*group_size)(Handle group, int* size);
   int (*win_get_group)(Handle window, Handle* group);
   int (*win_get_name)(Handle window, char* name, int* length);
-  Handle comm_world;  // set when the family is known
+  // For programs that use sessions in place of MPI_Init. Null if the library has no sessions.
+  int (*group_rank)(Handle group, int* rank);
+  int (*group_from_session_pset)(Handle session, const char* name, Handle* group);
+  Handle comm_world;   // set when the family is known
+  Handle world_group;  // set when the world is known
 };
 
 // False when one of them is missing. Writes nothing then that may be used.

@@ -80,11 +80,11 @@ MpiLibrary recognise_library(const MpiCalls& calls) {
   return library_from_version(state.version);
 }
 
-bool is_mpich_abi(const MpiCalls& calls) {
-  int compared = -1;
+bool is_mpich_abi(const MpiCalls& calls, bool has_world) {
+  int rank = has_world ? -1 : 0;
   long long bytes = 0;
-  return calls.comm_rank(mpich::word_of(mpich::kCommWorld), &compared) == 0 && compared >= 0 &&
-         calls.type_size(mpich::word_of(mpich::kDouble), &bytes) == 0 && bytes == 8;
+  if (has_world && calls.comm_rank(mpich::word_of(mpich::kCommWorld), &rank) != 0) return false;
+  return rank >= 0 && calls.type_size(mpich::word_of(mpich::kDouble), &bytes) == 0 && bytes == 8;
 }
 
 MpiFamily mpi_family() { return state.family.load(std::memory_order_acquire); }

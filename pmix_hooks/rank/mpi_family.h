@@ -28,8 +28,8 @@ struct MpiLibrary {
 MpiLibrary library_from_version(const char* version);
 MpiLibrary recognise_library(const MpiCalls& calls);
 // True if the handles are those of mpich_facts.h: a predefined type has the size that its handle
-// says.
-bool is_mpich_abi(const MpiCalls& calls);
+// says. `has_world`: false if there was no MPI_Init, so that MPI_COMM_WORLD must not be used.
+bool is_mpich_abi(const MpiCalls& calls, bool has_world);
 
 MpiFamily mpi_family();
 void set_mpi_family(MpiFamily family);

@@ -18,7 +18,6 @@ namespace {
 struct State {
   MpiCalls calls;
   LocalTable table;
-  open_mpi::Handle world_group;
   void (*no_memory)();
 };
 constinit State state{};
@@ -117,14 +116,13 @@ std::uint32_t cell_of_world(int world) {
 
 }  // namespace
 
-bool peers_start(const MpiCalls& calls, const LocalTable& table, void (*no_memory)()) {
+void peers_start(const MpiCalls& calls, const LocalTable& table, void (*no_memory)()) {
   state.calls = calls;
   state.table = table;
   state.no_memory = no_memory;
-  return calls.comm_group(calls.comm_world, &state.world_group) == open_mpi::kSuccess;
 }
 
-void peers_stop() { state.calls.group_free(&state.world_group); }
+void peers_stop() { state.calls.group_free(&state.calls.world_group); }
 
 namespace {
 
@@ -192,7 +190,7 @@ bool is_world_rank(open_mpi::Handle group, int peer, std::int64_t guess) {
   const auto rank = static_cast<int>(guess);
   open_mpi::Handle alone = nullptr;
   int found = -1;
-  if (state.calls.group_incl(state.world_group, 1, &rank, &alone) != open_mpi::kSuccess)
+  if (state.calls.group_incl(state.calls.world_group, 1, &rank, &alone) != open_mpi::kSuccess)
     return false;
   state.calls.group_translate_ranks(group, 1, &peer, alone, &found);
   state.calls.group_free(&alone);
@@ -216,7 +214,7 @@ int world_rank_of(Peers& peers, open_mpi::Handle group, int peer) {
   int world = static_cast<int>(guess);
   if (!is_world_rank(group, peer, guess)) {
     world = -1;
-    state.calls.group_translate_ranks(group, 1, &peer, state.world_group, &world);
+    state.calls.group_translate_ranks(group, 1, &peer, state.calls.world_group, &world);
   }
   if (world >= 0) learn(peers, before, {peer, world});
   return world;
@@ -251,7 +249,8 @@ bool world_ranks_of(void* comm, bool remote, int size, const int* ranks, int* wo
   open_mpi::Handle group = nullptr;
   const auto ask = remote ? state.calls.comm_remote_group : state.calls.comm_group;
   if (ask(comm, &group) != open_mpi::kSuccess) return false;
-  const int rc = state.calls.group_translate_ranks(group, size, ranks, state.world_group, world);
+  const int rc =
+      state.calls.group_translate_ranks(group, size, ranks, state.calls.world_group, world);
   state.calls.group_free(&group);
   return rc == open_mpi::kSuccess;
 }

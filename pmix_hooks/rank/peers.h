@@ -49,8 +49,8 @@ struct LocalTable {
 // Belongs to no communicator. NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit
 extern Peers no_peers;
 
-// REQUIRES: before the first message.
-bool peers_start(const MpiCalls& calls, const LocalTable& table, void (*no_memory)());
+// REQUIRES: before the first message; calls.world_group is set, and peers_stop() frees it.
+void peers_start(const MpiCalls& calls, const LocalTable& table, void (*no_memory)());
 void peers_stop();  // REQUIRES: MPI is still usable
 
 Peers* peers_of(void* comm);

@@ -50,6 +50,12 @@ class Counts(Mpich):
         report = self.assert_exact("one_sided", collectives=True)
         self.assertIn("each transfer is counted", " ".join(report["notes"]))
 
+    def test_sessions(self):
+        for how in [], ["init"]:
+            with self.subTest(how):
+                report = self.assert_exact("session_sends", *how)
+                self.assertIn("MPI Sessions are used", " ".join(report["notes"]))
+
     def test_fortran(self):
         for program in "fortran_mpif", "fortran_f08":
             with self.subTest(program):

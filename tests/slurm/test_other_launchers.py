@@ -60,7 +60,7 @@ class Sessions(comparing.Comparing):
     def test_a_program_of_sessions_alone_is_noted(self):
         self.assert_same("-n2", f"{harness.APPS}/sessions", ondeloc="online,report=r.json")
         notes = self.report("r.json")["notes"]
-        self.assertIn("all ranks: MPI Sessions are used: their traffic is not counted", notes)
+        self.assertIn("all ranks: MPI Sessions are used: counting begins with the first communicator that is made from one", notes)
         self.assertIn(NOBODY, notes)
 
 

@@ -223,14 +223,14 @@ TEST_CASE(
     "the user is told of messages that are not recorded; all other notes are in the profile only") {
   std::string path;
   const std::vector<std::string> told = {
-      "rank 6: MPI Sessions are used: their traffic is not counted",
       "ranks 4, 6: windows of shared memory are used: loads and stores in them are not counted",
+      "rank 6: MPI_COMM_WORLD has another size than the step: left alone",
       "rank 5 does not reach the segment: its messages are not recorded"};
   {
     const Step step(
         -1, 0, 0,
         {ONDELOC_NOTE_SHARED_WINDOW | ONDELOC_NOTE_THREAD_MULTIPLE,
-         ONDELOC_NOTE_SHARED_WINDOW | ONDELOC_NOTE_SESSIONS, ONDELOC_NOTE_TRANSPORT_PMIX});
+         ONDELOC_NOTE_SHARED_WINDOW | ONDELOC_NOTE_WORLD_SIZE, ONDELOC_NOTE_TRANSPORT_PMIX});
     const MapperConfig config = config_for(step, temporary_profile());
     auto lines = run_recorder(config);
     REQUIRE(!lines.empty());
