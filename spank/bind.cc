@@ -83,11 +83,11 @@ Status run_or_end(const Step& step, const Program& program) {
   if (!outcome) return std::move(outcome).error();
   const auto lines = clean_lines(outcome->sentence);
   if (outcome->exit_status == static_cast<int>(MapperExit::kDone)) {
-    if (!lines.empty() && take_token(step.fds.warning_token)) log_to_user(lines.front());
+    if (!lines.empty() && take_token(step.fds.warning_token)) log_to_user(lines.front().text);
     return {};
   }
   const bool first = take_token(step.fds.error_token);
-  const std::string sentence = lines.empty() ? "no reason given" : lines.front();
+  const std::string sentence = lines.empty() ? "no reason given" : lines.front().text;
   if (outcome->exit_status != static_cast<int>(MapperExit::kUserError)) {
     // Another task may have ended the step, and with it this task's child.
     const std::string mode(mode_name(step.request.options.mode));

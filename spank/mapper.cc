@@ -27,16 +27,18 @@ CpuSet step_cpus(spank_t spank) {
   return listed ? cpus | *listed : cpus;
 }
 
-MapperArguments arguments_of(const Step& step, const Task& task, int messages_fd) {
+MapperArguments arguments_of(spank_t spank, const Step& step, const Task& task, int messages_fd) {
   MapperArguments call;
   call.segment_fd = step.fds.segment.get();
   call.channel_fd = step.fds.channel.read.get();
   call.messages_fd = messages_fd;
   call.kill_switch_fd = step.fds.kill_switch.read.get();
   call.node = task.node;
+  call.partition = job_env(spank, "SLURM_JOB_PARTITION").value_or("");
   call.options = step.request.text;
   call.topology = step.request.site.topology;
   call.machine = step.request.site.machine;
+  if (step.request.reports_to_site()) call.report_dir = step.request.site.report_dir;
   call.min_interval_ms = step.request.site.min_interval_ms;
   call.oom = step.request.site.oom;
   call.no_events = step.state.no_events;
@@ -79,7 +81,7 @@ Status start_mapper(spank_t spank, const Step& step, const Task& task) {
   const UniqueFd messages(
       open(fmt::format("/proc/self/fd/{}", step.fds.messages.get()).c_str(), O_WRONLY | O_CLOEXEC));
   if (!messages.valid()) return Error::from_errno("pipe of the mapper");
-  const MapperArguments call = arguments_of(step, task, messages.get());
+  const MapperArguments call = arguments_of(spank, step, task, messages.get());
   Program program = mapper_program(spank, step, call.to_words());
   program.kept = {call.segment_fd, call.channel_fd, call.messages_fd, call.kill_switch_fd};
   program.cpus = step_cpus(spank);

@@ -29,6 +29,10 @@ struct Request {
   bool needs_profile() const {
     return options.mode == Mode::kProfile && options.on_error == OnError::kFail;
   }
+  // The step writes a report that its user did not ask for.
+  bool reports_to_site() const {
+    return options.mode == Mode::kOnline && options.report.empty() && !site.report_dir.empty();
+  }
 };
 
 struct StepIdentity {

@@ -73,6 +73,10 @@ void log_late_end(const Step& step, int last_status) {
   } else if (!step.request.options.report.empty()) {
     log_to_requester(step,
                      "the mapper is not done 10 s after the last task: the report may be missing");
+  } else if (step.request.reports_to_site()) {
+    log_to_site(step,
+                "the mapper is not done 10 s after the last task: the report in report-dir= may be "
+                "missing");
   }
 }
 
@@ -101,7 +105,9 @@ ReadText read_messages(int fd, Clock::time_point deadline) {
 }
 
 bool writes_file(const Step& step) {
-  return step.request.options.mode == Mode::kProfile || !step.request.options.report.empty();
+  const Request& request = step.request;
+  return request.options.mode == Mode::kProfile || !request.options.report.empty() ||
+         request.reports_to_site();
 }
 
 }  // namespace
@@ -126,7 +132,8 @@ void relay_mapper_messages(const Step& step, int last_status) {
   const auto deadline = Clock::now() + (writes_file(step) ? kLongestWaitForFile : kLongestWait);
   const ReadText read = read_messages(step.fds.messages.get(), deadline);
   const MapperMessages messages = decode_messages(read.text);
-  for (const std::string& line : clean_lines(messages.text)) log_to_requester(step, line);
+  for (const CleanLine& line : clean_lines(messages.text))
+    line.for_log ? log_to_site(step, line.text) : log_to_requester(step, line.text);
   if (!messages.was_started || messages.has_begun) return;
   if (read.at_end)
     log_early_end(step, last_status);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/user_log.h"
 
+#include <fmt/format.h>
+
 #include "mapcore/base/printable.h"
 #include "mapcore/base/text.h"
+#include "mapcore/options/mapper_messages.h"
 
 #include "spank/slurm_spank.h"
 
@@ -20,6 +23,12 @@ void log_to_user(std::string_view sentence) {
   slurm_spank_log("ondeloc: %.*s", static_cast<int>(sentence.size()), sentence.data());
 }
 
+void log_to_site(const Step& step, std::string_view sentence) {
+  const StepIdentity& who = step.identity;
+  log_to_slurmd(
+      fmt::format("job {} step {} user {}: {}", who.job_id, who.step_id, who.uid, sentence));
+}
+
 void log_to_requester(const Step& step, std::string_view sentence) {
   step.request.user_requested ? log_to_user(sentence) : log_to_slurmd(sentence);
 }
@@ -35,12 +44,15 @@ void flush_pending(Step& step, bool to_user) {
   step.state.pending.clear();
 }
 
-std::vector<std::string> clean_lines(std::string_view text) {
-  constexpr std::size_t kMostLines = 20, kLongest = 200;
-  std::vector<std::string> lines;
-  for (const std::string_view raw : split(text, '\n')) {
+std::vector<CleanLine> clean_lines(std::string_view text) {
+  constexpr std::size_t kMostLines = 20, kLongest = 200, kLongestForLog = 400;
+  std::vector<CleanLine> lines;
+  for (std::string_view raw : split(text, '\n')) {
+    const bool for_log = raw.starts_with(kForLog);
+    if (for_log) raw.remove_prefix(1);
     if (raw.empty() || lines.size() == kMostLines) continue;
-    lines.push_back(printable(raw.substr(0, cut_length(raw, kLongest))));
+    const std::size_t length = cut_length(raw, for_log ? kLongestForLog : kLongest);
+    lines.push_back({printable(raw.substr(0, length)), for_log});
   }
   return lines;
 }

@@ -13,6 +13,9 @@ namespace ondeloc {
 
 // To the user's terminal, and to slurmd's log.
 void log_to_user(std::string_view sentence);
+// To slurmd's log alone, with the step and its user before the sentence: those that read the log
+// know whose text it is.
+void log_to_site(const Step& step, std::string_view sentence);
 // To the user's terminal if the user requested ondeloc, else to slurmd's log alone.
 void log_to_requester(const Step& step, std::string_view sentence);
 // Turns ondeloc off for this step because of an internal failure. "<why>; the job runs on without
@@ -21,8 +24,12 @@ void fail_open(Step& step, std::string_view why);
 // Logs the sentence that fail_open has kept. From user_init on the user's terminal is connected.
 // With `to_user` false, the sentence goes to slurmd's log alone.
 void flush_pending(Step& step, bool to_user = true);
+struct CleanLine {
+  std::string text;
+  bool for_log = false;  // for the administrator (mapper_messages.h)
+};
 // Splits untrusted text of the mapper, which runs as the user, into lines for terminals and log
-// files: at most 20, each printable() and of at most 200 bytes.
-std::vector<std::string> clean_lines(std::string_view text);
+// files: at most 20, each printable() and of at most 200 bytes, or 400 for the log.
+std::vector<CleanLine> clean_lines(std::string_view text);
 
 }  // namespace ondeloc

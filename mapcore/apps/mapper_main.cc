@@ -54,6 +54,8 @@ MapperConfig config_of(const MapperArguments& call, Options options) {
   config.node = call.node;
   config.topology = call.topology;
   config.machine_file = config.options.machine.empty() ? call.machine : config.options.machine;
+  config.report_dir = call.report_dir;
+  config.partition = call.partition;
   config.min_interval_ms = call.min_interval_ms;
   config.no_events = call.no_events;
   config.read_rows = std::find(call.test_switches.begin(), call.test_switches.end(),

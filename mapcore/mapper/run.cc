@@ -24,6 +24,7 @@
 #include "mapcore/mapper/mapping_round.h"
 #include "mapcore/mapper/preliminary.h"
 #include "mapcore/mapper/report_levels.h"
+#include "mapcore/options/mapper_messages.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/step/file_of_node.h"
 #include "mapcore/step/origin.h"
@@ -208,7 +209,7 @@ class OnlineMapper {
     }
     read_machine_file_once();
     read_series_once();
-    origin_ = origin_of(ranks());
+    origin_ = origin_of(ranks(), config_.partition);
     round_ = std::make_unique<MappingRound>(config_.options, *machine_, *placement_, ranks(),
                                             measured_ ? &*measured_ : nullptr);
     if (config_.options.decide == Decide::kNever) placement_->keep_bindings();
@@ -240,7 +241,7 @@ class OnlineMapper {
   // Only if the final report will replace it: not into a pipe or a device.
   void write_preliminary() {
     const std::chrono::duration<double> since = Clock::now() - started_;
-    if (config_.options.report.empty() || !preliminary_.is_due(since)) return;
+    if (!writes_report() || !preliminary_.is_due(since)) return;
     const std::string path = report_path();
     std::error_code unknown;
     const auto kind = std::filesystem::status(path, unknown).type();
@@ -248,7 +249,9 @@ class OnlineMapper {
                           kind == std::filesystem::file_type::regular;
     const std::string note = fmt::format("preliminary: the step was still running after {}",
                                          seconds_text(since.count()));
-    if (!replaces || !write_file(path, to_json(complete_report({note})))) preliminary_.give_up();
+    Report report = complete_report({note});
+    report.is_complete = false;
+    if (!replaces || !write(report)) preliminary_.give_up();
     preliminary_.written(since, Clock::now() - started_ - since);
   }
 
@@ -259,6 +262,7 @@ class OnlineMapper {
     if (!live_.is_due(since)) return;
     Report report = complete_report({}, kMostLive);
     report.matrix.clear();
+    report.is_complete = false;
     live_.publish(to_json(report));
     live_.published(since, Clock::now() - started_ - since);
   }
@@ -315,7 +319,7 @@ class OnlineMapper {
   Report complete_report(std::vector<std::string> notes,
                          std::size_t most_intervals = std::numeric_limits<std::size_t>::max()) {
     Report report;
-    report.origin = origin_;
+    report.origin = origin_.empty() ? origin_of(ranks(), config_.partition) : origin_;
     const auto& kept = log_.kept();
     report.intervals.assign(
         kept.end() - static_cast<std::ptrdiff_t>(std::min(kept.size(), most_intervals)),
@@ -337,8 +341,9 @@ class OnlineMapper {
     await_detach_events();
     step_.refresh(Clock::duration::zero());  // for what a rank noted since the last look
     if (config_.read_rows) counters_.read_rows(step_.view());
-    // Without a machine the report has no topology.
-    if (!config_.options.report.empty()) (void)need_machine();
+    // Without a machine the report has no topology. Nobody asked for one of a program without MPI.
+    const bool wanted = !config_.options.report.empty() || ranks().any_attached();
+    if (writes_report() && wanted) (void)need_machine();
     std::vector<std::string> notes;
     if (auto missing = events_.note_of_missing(counters_)) notes.push_back(*std::move(missing));
     const Report report = complete_report(std::move(notes));
@@ -363,15 +368,35 @@ class OnlineMapper {
       lines_.push_back(fmt::format("{}: {}", report.node, note));
   }
 
+  // The user's wish comes first.
+  bool writes_site_report() const {
+    return config_.options.report.empty() && !config_.report_dir.empty();
+  }
+  bool writes_report() const { return !config_.options.report.empty() || writes_site_report(); }
+
+  std::string site_report() const {
+    const ondeloc_header& header = step_.view().header();
+    return site_report_name(header.job_id, header.step_id, config_.node);
+  }
+
   std::string report_path() const {
+    if (writes_site_report()) return config_.report_dir + "/" + site_report();
     return file_of_node(config_.options.report, step_.view().header(), config_.node);
   }
 
+  Status write(const Report& report) const {
+    if (writes_site_report())
+      return write_site_report(config_.report_dir, site_report(), to_json(report));
+    return write_file(report_path(), to_json(report));
+  }
+
+  // The user did not ask for the site's report, so the site is told what is wrong with it.
   void write_report(const Report& report) {
-    if (config_.options.report.empty()) return;
-    if (Status written = write_file(report_path(), to_json(report)); !written) {
-      lines_.push_back(std::move(written).error().within("no report").message());
-    }
+    if (!writes_report()) return;
+    Status written = write(report);
+    if (written) return;
+    const std::string mark = writes_site_report() ? std::string(1, kForLog) : "";
+    lines_.push_back(mark + std::move(written).error().within("no report").message());
   }
 
   const MapperConfig& config_;

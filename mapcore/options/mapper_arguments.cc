@@ -79,6 +79,7 @@ constexpr auto kWatchRows = std::to_array<Row<M>>(
     {row<M, &M::segment_fd>("--segment", kRequired), row<M, &M::channel_fd>("--channel"),
      row<M, &M::messages_fd>("--messages"), row<M, &M::kill_switch_fd>("--kill-switch"),
      row<M, &M::node>("--node"), row<M, &M::machine>("--machine"), row<M, &M::oom>("--oom"),
+     row<M, &M::report_dir>("--report-dir"), row<M, &M::partition>("--partition"),
      row<M, &M::check_only>("--check"), row<M, &M::min_interval_ms>("--min-interval"),
      row<M, &M::test_switches>("--test-switches"),
      row<M, &M::options>("ONDELOC_MAPPER_OPTIONS", kRequired),

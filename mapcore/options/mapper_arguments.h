@@ -44,6 +44,9 @@ struct MapperArguments {
   std::string options;   // the user's value of --ondeloc, parsed again. Required
   std::string topology;  // empty: the host
   std::string machine;   // the site's machine file; empty: none
+  // The site's directory for a report that the user did not ask for; empty: none is written.
+  std::string report_dir;
+  std::string partition;  // of the job, for the report
   std::uint32_t min_interval_ms = SiteOptions().min_interval_ms;
   OomPolicy oom = SiteOptions().oom;
   std::string no_events;  // why nobody receives events, for the report; empty: somebody does

@@ -9,7 +9,9 @@ std::string encode_messages(const std::vector<std::string>& lines) {
   constexpr std::size_t kMarks = 2;  // kMapperStarted, kMessagesEnd
   std::string text = "\n";
   for (const std::string& line : lines) {
-    const std::string shown = printable(line);
+    const bool for_log = line.starts_with(kForLog);
+    const std::string shown = std::string(for_log ? 1 : 0, kForLog) +
+                              printable(std::string_view(line).substr(for_log ? 1 : 0));
     if (text.size() + shown.size() + 1 + kMarks <= kMaxMessages) text += shown + "\n";
   }
   return text + kMessagesEnd;

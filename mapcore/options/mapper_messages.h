@@ -3,7 +3,8 @@
 //
 //   kMapperStarted   the plugin writes it before it starts the mapper
 //   newline          the mapper's text begins; without it the mapper did not come to its end
-//   lines            each ends with a newline
+//   lines            each ends with a newline. A line that begins with kForLog is for the
+//                    administrator: it goes to slurmd's log and not to the user
 //   kMessagesEnd     the mapper has said its last word. The reader stops here: another process
 //                    of the user may keep the pipe open
 //
@@ -19,10 +20,11 @@ namespace ondeloc {
 
 inline constexpr char kMapperStarted = '+';
 inline constexpr char kMessagesEnd = '\4';
+inline constexpr char kForLog = '\2';
 // Bytes in the pipe at most. Less than PIPE_BUF, so that a write is whole or fails.
 inline constexpr std::size_t kMaxMessages = 2048;
 
-// The mapper's part: the lines that fit, each printable().
+// The mapper's part: the lines that fit, each printable() but for a kForLog at its begin.
 std::string encode_messages(const std::vector<std::string>& lines);
 
 struct MapperMessages {

@@ -56,6 +56,7 @@ struct SiteOptions {
   OomPolicy oom = OomPolicy::kFirst;
   std::string machine;      // file of `ondeloc measure`; empty: none
   std::string nic = "off";  // nic= of a step whose user does not give it
+  std::string report_dir;   // directory of the reports that no user asked for; empty: none
   std::string libexec;      // directory of ondeloc-mapper; default: from the install prefix
   std::string rank_lib;     // path of libondeloc_rank.so; default: from the install prefix
   // For tests: an hwloc XML file or synthetic string instead of the host, '+' for a blank.

@@ -121,6 +121,7 @@ struct Report {
   std::vector<ReportDomain> domains;
   int remaps = 0, migrations = 0;
   double mapper_cpu_ms = 0, wall_ms = 0;
+  bool is_complete = true;  // false: the step was still running
   std::vector<std::string> notes;
 };
 

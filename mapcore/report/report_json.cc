@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "mapcore/base/new_file.h"
+#include "mapcore/base/text.h"
 
 namespace ondeloc {
 namespace {
@@ -134,6 +136,7 @@ std::string to_json(const Report& report) {
                      {"node", report.node},
                      {"mode", report.mode},
                      {"algorithm", report.algorithm},
+                     {"complete", report.is_complete},
                      {"origin", texts_json(report.origin)},
                      {"options", texts_json(report.options)},
                      {"topology", topology_json(report)},
@@ -176,6 +179,35 @@ std::string expand_pattern(std::string_view pattern, std::uint32_t job, std::uin
     ++i;
   }
   return out;
+}
+
+namespace {
+
+// Only regular files: as root, a link in the directory might lead to a device.
+Status protect(int fd, const std::string& directory) {
+  struct stat folder {
+  }, file{};
+  if (::stat(directory.c_str(), &folder) != 0 || ::fstat(fd, &file) != 0)
+    return Error::from_errno(fmt::format("'{}'", shorten_path(directory)));
+  if (!S_ISREG(file.st_mode)) return {};
+  const bool for_group = (folder.st_mode & S_ISGID) != 0 && file.st_gid == folder.st_gid;
+  if (::fchmod(fd, for_group ? 0640 : 0600) == 0) return {};
+  return Error::from_errno(fmt::format("'{}'", shorten_path(directory)));
+}
+
+}  // namespace
+
+std::string site_report_name(std::uint32_t job, std::uint32_t step, std::string_view node) {
+  return fmt::format("{}{}.{}.{}{}", kSiteReportPrefix, job, step, node, kSiteReportSuffix);
+}
+
+Status write_site_report(const std::string& directory, const std::string& name,
+                         std::string_view text) {
+  auto file = NewFile::create(directory + "/" + name, NewFile::Accepts::kFileOrDevice);
+  if (!file) return std::move(file).error();
+  if (Status safe = protect(file->fd(), directory); !safe) return safe;
+  if (Status wrote = file->write(text); !wrote) return wrote;
+  return file->commit(NewFile::Sync::kNo);
 }
 
 Status write_file(const std::string& path, std::string_view text) {

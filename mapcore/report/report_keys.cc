@@ -13,10 +13,10 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"node", "", "node name in Slurm"},
     {"mode", "", "online or static"},
     {"algorithm", "", "mapping algorithm; a static step uses none"},
+    {"complete", "", "false: the step was still running when this report was written"},
     {"origin", "",
-     "origin of the run, as far as it is known: program and arguments of a rank, user, date in "
-     "UTC, "
-     "versions of ondeloc, Slurm and MPI"},
+     "origin of the run, as far as it is known: program and arguments of a rank, user, partition, "
+     "date in UTC, versions of ondeloc, Slurm and MPI"},
     {"options", "", "every key of the option with the value that was in force"},
     {"topology.numa[].os", "", "NUMA node the step may use, kernel's number"},
     {"topology.numa[].pus", "", "its CPUs that the step may use"},

@@ -56,7 +56,8 @@ std::string command_text(std::string_view words) {
   return words.empty() && text.size() < kMostShown ? text : text + " ...";
 }
 
-std::vector<std::pair<std::string, std::string>> origin_of(const Ranks& ranks) {
+std::vector<std::pair<std::string, std::string>> origin_of(const Ranks& ranks,
+                                                           const std::string& partition) {
   std::vector<std::pair<std::string, std::string>> origin;
   const RankState* rank = first_attached(ranks);
   if (rank != nullptr) {
@@ -71,7 +72,8 @@ std::vector<std::pair<std::string, std::string>> origin_of(const Ranks& ranks) {
     if (!rank->library.empty()) origin.emplace_back("MPI", rank->library);
   }
   origin.emplace_back("user", fmt::format("uid {}", getuid()));
-  origin.emplace_back("mapped since", date_text());
+  if (!partition.empty()) origin.emplace_back("partition", partition);
+  if (rank != nullptr) origin.emplace_back("mapped since", date_text());
   origin.emplace_back("ondeloc", ONDELOC_VERSION);
   origin.emplace_back("Slurm", ONDELOC_SLURM_VERSION);
   return origin;

@@ -11,8 +11,10 @@
 
 namespace ondeloc {
 
-// Name and text. A fact that is not known is left out.
-std::vector<std::pair<std::string, std::string>> origin_of(const Ranks& ranks);
+// Name and text. A fact that is not known is left out: without a rank that came through MPI_Init,
+// the program and the date. `partition`: of the job; empty: unknown.
+std::vector<std::pair<std::string, std::string>> origin_of(const Ranks& ranks,
+                                                           const std::string& partition);
 
 // The words of /proc/PID/cmdline, as a shell would read them back.
 std::string command_text(std::string_view words);

@@ -21,6 +21,7 @@
 
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/proc.h"
+#include "mapcore/options/mapper_messages.h"
 #include "mapcore/options/option_table.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/segment/event_record.h"
@@ -29,6 +30,7 @@
 #include "tests/unit/catch.h"
 #include "tests/unit/step/fake_step.h"
 #include "tests/unit/step/forbid_call.h"
+#include "tests/unit/temp_dir.h"
 
 namespace run_test {
 using namespace ondeloc;
@@ -520,6 +522,32 @@ TEST_CASE("if no rank attaches, the report has the CPUs of the step, not of the 
   CHECK(report["topology"]["numa"][0]["pus"] == "0");
   CHECK(has_note(report,
                  "no process came through MPI_Init under ondeloc: nothing was counted or moved"));
+}
+
+TEST_CASE("a step writes a report for the site only if its user wants none") {
+  const TempDir dir;
+  const Habit silent{.attaches = false};
+  const std::vector<CpuSet> masks(kRanks, *get_affinity(0));
+  const auto run = [&](const std::string& own, const std::string& directory) {
+    const Step step(masks, std::vector<Habit>(kRanks, silent));
+    for (const pid_t pid : step.pids)
+      waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
+    auto config = config_for(step, own);
+    config.options.verbose = false;
+    config.report_dir = directory;
+    config.partition = "batch";
+    return run_mapper(config);
+  };
+  CHECK(run(dir.file("own.json"), dir.path()).empty());
+  CHECK(dir.files() == 1);
+  CHECK(run("", dir.path()).empty());
+  const auto report = take_json(dir.file("ondeloc-17.3.n1.json"));
+  CHECK(report["complete"] == true);
+  CHECK(report["origin"]["partition"] == "batch");
+  CHECK(report["origin"]["user"] == fmt::format("uid {}", getuid()));
+  const auto lines = run("", dir.file("none"));
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].starts_with(std::string(1, kForLog) + "no report: "));
 }
 
 // A rank ends, and then its DETACH comes, as by way of other daemons.

@@ -19,6 +19,8 @@ MapperArguments all_of_watch() {
   call.options = "online,report=secret name.json";
   call.topology = "numa:2 core:2 pu:1";
   call.machine = "/etc/ondeloc/epyc.json";
+  call.report_dir = "/var/spool/ondeloc";
+  call.partition = "batch";
   call.min_interval_ms = 250;
   call.no_events = "events: none, as the site wishes";
   call.test_switches = {"no-rows", "no-events"};
@@ -68,6 +70,8 @@ TEST_CASE("a watch call survives the way through execve") {
   CHECK(got->options == sent.options);
   CHECK(got->topology == sent.topology);
   CHECK(got->machine == sent.machine);
+  CHECK(got->report_dir == sent.report_dir);
+  CHECK(got->partition == sent.partition);
   CHECK(got->min_interval_ms == sent.min_interval_ms);
   CHECK(got->no_events == sent.no_events);
   CHECK(got->test_switches == sent.test_switches);

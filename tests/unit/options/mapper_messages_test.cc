@@ -48,6 +48,11 @@ TEST_CASE("a line can end neither the text nor itself") {
   CHECK(decode_messages(text).text == "\na?b\nc?d\n");
 }
 
+TEST_CASE("a line for the log keeps its mark, and no other line can get one") {
+  const std::string text = in_pipe({std::string(1, kForLog) + "for\2log", "a\2b"});
+  CHECK(decode_messages(text).text == "\n\2for?log\na?b\n");
+}
+
 TEST_CASE("whole lines up to the limit are kept, and the end mark always") {
   const std::string long_line(1000, 'x');
   const std::string text = in_pipe({long_line, long_line, long_line, "short"});

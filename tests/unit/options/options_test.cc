@@ -241,13 +241,14 @@ TEST_CASE("plugstack.conf words") {
   auto site = parse_site_options({"default=online", "min-interval=1s", "libexec=/opt/o/libexec",
                                   "rank-lib=/opt/o/lib/r.so", "topology=numa:2+core:1+pu:1",
                                   "test-switch=no-rows", "test-switch=no-events", "min-uid=1000",
-                                  "oom=fair", "machine=/etc/epyc.json"});
+                                  "oom=fair", "machine=/etc/epyc.json", "report-dir=/var/spool/o"});
   REQUIRE(site.ok());
   CHECK(site->default_mode == Mode::kOnline);
   CHECK(site->min_interval_ms == 1000);
   CHECK(site->min_uid == 1000);
   CHECK(site->oom == OomPolicy::kFair);
   CHECK(site->machine == "/etc/epyc.json");
+  CHECK(site->report_dir == "/var/spool/o");
   CHECK(site->libexec == "/opt/o/libexec");
   CHECK(site->rank_lib == "/opt/o/lib/r.so");
   CHECK(site->topology == "numa:2 core:1 pu:1");
@@ -255,9 +256,9 @@ TEST_CASE("plugstack.conf words") {
   CHECK(parse_site_options({})->default_mode == Mode::kOff);
   CHECK(parse_site_options({})->min_uid == 0);
   CHECK(parse_site_options({"oom=first"})->oom == OomPolicy::kFirst);
-  for (const char* wrong :
-       {"default=on", "libexec=opt", "speed=1", "default", "default=", "min-interval=0",
-        "test-switch=x", "min-uid=root", "min-uid=-1", "oom=never", "machine=epyc.json"}) {
+  for (const char* wrong : {"default=on", "libexec=opt", "speed=1", "default",
+                            "default=", "min-interval=0", "test-switch=x", "min-uid=root",
+                            "min-uid=-1", "oom=never", "machine=epyc.json", "report-dir=spool"}) {
     CAPTURE(wrong);
     CHECK_FALSE(parse_site_options({wrong}).ok());
   }

@@ -110,6 +110,37 @@ TEST_CASE("a file appears whole or not at all") {
   CHECK(dir.files() == 1);
 }
 
+TEST_CASE("a report for the site is for its user, and for the group of a directory that has one") {
+  const TempDir dir;
+  const std::string name = site_report_name(7, 2, "n1");
+  CHECK(name == "ondeloc-7.2.n1.json");
+  CHECK(write_site_report(dir.path(), name, "text").ok());
+  CHECK((mode_of(dir.file(name)) & 0777) == 0600);
+  REQUIRE(chmod(dir.path().c_str(), 03733) == 0);
+  CHECK(write_site_report(dir.path(), name, "new").ok());
+  CHECK((mode_of(dir.file(name)) & 0777) == 0640);
+  CHECK(read_text(dir.file(name)) == "new");
+  CHECK(dir.files() == 1);
+  CHECK_FALSE(write_site_report(dir.file("none"), name, "text").ok());
+}
+
+TEST_CASE("a report for the site never changes the mode of a device") {
+  const TempDir dir;
+  REQUIRE(symlink("/dev/null", dir.file("ondeloc-7.2.n1.json").c_str()) == 0);
+  const mode_t before = std::filesystem::exists("/dev/null") ? mode_of("/dev/null") : 0;
+  CHECK(write_site_report(dir.path(), "ondeloc-7.2.n1.json", "text").ok());
+  CHECK(mode_of("/dev/null") == before);
+}
+
+TEST_CASE("a report does not take the place of another user's in a directory of all", "[root]") {
+  if (!can_change_user()) ONDELOC_SKIP("needs root, to act as two users");
+  const SharedDir shared;
+  const std::string directory = shared.file(""), name = "ondeloc-7.2.n1.json";
+  CHECK(as_user(kAttacker, [&] { return write_site_report(directory, name, "theirs").ok(); }));
+  CHECK(as_user(kVictim, [&] { return !write_site_report(directory, name, "mine").ok(); }));
+  CHECK(read_text(shared.file(name)) == "theirs");
+}
+
 TEST_CASE("a link leads to the file that is written, and stays a link") {
   const TempDir dir;
   REQUIRE(mkdir((dir.file("there")).c_str(), 0777) == 0);

@@ -59,6 +59,29 @@ TEST_CASE("the mapper's lines reach the user") {
   CHECK(ended.told() == Lines{"ondeloc: first", "ondeloc: second"});
 }
 
+TEST_CASE("a line for the log names the step and its user, and does not reach the user") {
+  Ended ended("online");
+  ended.step.identity.job_id = 12;
+  ended.step.identity.uid = 1000;
+  ended.say(kStarted + encode_messages({std::string(1, kForLog) + std::string(500, 'x'), "mine"}));
+  ended.mappers.reset();
+  FakeSpank& fake = use_fake();
+  relay_mapper_messages(ended.step, 0);
+  CHECK(fake.user_lines == Lines{"ondeloc: mine"});
+  CHECK(fake.log_lines == Lines{"ondeloc: job 12 step 0 user 1000: " + std::string(400, 'x')});
+}
+
+TEST_CASE("a report that nobody asked for is waited for, and missed in the log alone") {
+  Ended hangs("online");
+  hangs.step.request.site.report_dir = "/var/spool/ondeloc";
+  hangs.say(kStarted);
+  FakeSpank& fake = use_fake();
+  relay_mapper_messages(hangs.step, 0);
+  CHECK(fake.user_lines.empty());
+  REQUIRE(fake.log_lines.size() == 1);
+  CHECK(fake.log_lines[0].ends_with("the report in report-dir= may be missing"));
+}
+
 TEST_CASE("the mapper's last word ends the wait, whoever keeps the pipe open") {
   const Ended ended("online,report=r.json");
   ended.say(kStarted + encode_messages({"done"}));
