@@ -117,6 +117,7 @@ Result<MachineChoice> load_machine_choice(const MachineOptions& options) {
   }
   choice.machine = restrict_machine(choice.whole, choice.usable);
   choice.overrides = options.overrides;
+  choice.overrides.adapters = true;
   if (!options.measured.empty()) {
     auto file = read_machine_file(options.measured);
     if (!file) return std::move(file).error();

@@ -74,6 +74,10 @@ nlohmann::ordered_json row_json(const Row& row) {
                                  {"migrations", result.migrations},
                                  {"seconds", result.seconds}};
   if (result.cost.remote_share) json["remote_share"] = *result.cost.remote_share;
+  if (result.cost.far_share) {
+    json["far_share"] = *result.cost.far_share;
+    json["adapter_time"] = result.cost.adapter_time;
+  }
   json["domains"] = domains_json(row.levels);
   return json;
 }
@@ -84,14 +88,22 @@ std::string to_json_text(const std::vector<Row>& rows) {
   return json_text(json);
 }
 
-// A column for each level with traffic under any of the mappings, in percent.
+bool has_ways(const std::vector<Row>& rows) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const Row& row) { return row.result.cost.far_share.has_value(); });
+}
+
+// A column for each level with traffic under any of the mappings, in percent, and one for the bytes
+// that leave the node.
 std::string levels_text(const std::vector<Row>& rows) {
   TrafficChange all;
   for (const Row& row : rows) all.after += row.levels;
   const std::vector<Domain> used = used_domains(all);
-  if (used.empty()) return "";
+  const bool ways = has_ways(rows);
+  if (used.empty() && !ways) return "";
   std::string text = fmt::format("\n{:<16}", "% bytes/messages");
   for (const Domain domain : used) text += fmt::format(" {:>10}", short_level_name(domain));
+  if (ways) text += fmt::format(" {:>10}", "off-node");
   for (const Row& row : rows) {
     text += fmt::format("\n{:<16}", name_cell(row.name));
     for (const Domain domain : used) {
@@ -100,6 +112,8 @@ std::string levels_text(const std::vector<Row>& rows) {
                           fmt::format("{}/{}", percent(row.levels.bytes[d], row.levels.all_bytes()),
                                       percent(row.levels.messages[d], row.levels.all_messages())));
     }
+    if (ways)
+      text += fmt::format(" {:>10}", percent(row.result.cost.far_share.value_or(0), 1) + " far");
   }
   return text + "\n";
 }
@@ -192,6 +206,10 @@ Result<std::string> run_compare(const CompareOptions& options) {
   return text +
          "cost = congestion + locality, predicted; remote: share of bytes between NUMA\n"
          "nodes; peak: heaviest node / mean; moves: ranks that change their NUMA node\n" +
+         (has_ways(rows)
+              ? "off-node: share of the bytes to other nodes that ranks send from another NUMA\n"
+                "node than that of their network adapter\n"
+              : "") +
          measured_text(*choice);
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <span>
 
 #include "mapcore/apps/domains_json.h"
 #include "mapcore/apps/overview.h"
@@ -45,12 +46,13 @@ void say_spanning(const Machine& machine, const RankCpus& placement) {
       spanning, placement.size()));
 }
 
-Term evaluate_terms(const MachineChoice& choice, const SlotSet& slots, const CommMatrix& matrix) {
+Term evaluate_terms(const MachineChoice& choice, const SlotSet& slots, const CommMatrix& matrix,
+                    std::span<const double> off_node) {
   Mapping mapping;  // rank i on slot i
   while (mapping.size() < slots.size()) mapping.emplace_back(static_cast<int>(mapping.size()));
   const Traffic traffic(matrix);
-  return {evaluate(choice.model, slots, traffic, mapping),
-          add_up_loads(choice.model, slots, traffic, mapping),
+  return {evaluate(choice.model, slots, traffic, mapping, off_node),
+          add_up_loads(choice.model, slots, traffic, mapping, off_node),
           traffic_by_domain(slots, traffic, mapping)};
 }
 
@@ -61,6 +63,10 @@ nlohmann::ordered_json cost_json(const Cost& cost) {
                                  {"remote_share", nullptr},
                                  {"peak_load", cost.peak_load}};
   if (cost.remote_share) json["remote_share"] = *cost.remote_share;
+  if (cost.far_share) {
+    json["far_share"] = *cost.far_share;
+    json["adapter_time"] = cost.adapter_time;
+  }
   return json;
 }
 
@@ -86,6 +92,10 @@ std::string loads_text(const MachineChoice& choice, const Loads& loads) {
           loads.link[k * n + l], choice.model.link[k * n + l]);
     }
   }
+  for (std::size_t a = 0; a < loads.adapter.size(); ++a)
+    if (loads.adapter[a] > 0)
+      row(choice.model.adapters.pools[a].name, loads.adapter[a],
+          choice.model.adapters.pools[a].bandwidth);
   return text;
 }
 
@@ -109,13 +119,22 @@ std::string split_text(const DomainTraffic& split) {
   return text;
 }
 
+std::string far_text(const Cost& cost) {
+  if (!cost.far_share) return "";
+  return fmt::format(
+      "far share       {:.4f}   (off-node bytes of ranks on another NUMA node than their adapter\n"
+      "                         / all off-node bytes; part of the locality: {})\n",
+      *cost.far_share, seconds_text(cost.adapter_time));
+}
+
 std::string cost_text(const Cost& cost) {
   return fmt::format(
-      "predicted cost  {} = congestion {} + locality {}\n"
-      "remote share    {}   (bytes between NUMA nodes / all bytes)\n"
-      "peak load       {:.4f}   (heaviest node / mean)\n",
-      seconds_text(cost.total), seconds_text(cost.congestion), seconds_text(cost.locality),
-      share_text(cost.remote_share), cost.peak_load);
+             "predicted cost  {} = congestion {} + locality {}\n"
+             "remote share    {}   (bytes between NUMA nodes / all bytes)\n"
+             "peak load       {:.4f}   (heaviest node / mean)\n",
+             seconds_text(cost.total), seconds_text(cost.congestion), seconds_text(cost.locality),
+             share_text(cost.remote_share), cost.peak_load) +
+         far_text(cost);
 }
 
 std::string series_text(const std::vector<Term>& terms) {
@@ -141,6 +160,11 @@ std::string to_json_text(const MachineChoice& choice, const std::vector<Term>& t
     nlohmann::ordered_json one = {{"cost", cost_json(term.cost)},
                                   {"nodes", nlohmann::json::array()},
                                   {"links", nlohmann::json::array()}};
+    for (std::size_t a = 0; a < term.loads.adapter.size(); ++a) {
+      const AdapterPool& pool = choice.model.adapters.pools[a];
+      one["adapters"].push_back(
+          {{"name", pool.name}, {"bytes", term.loads.adapter[a]}, {"bandwidth", pool.bandwidth}});
+    }
     const std::size_t n = choice.machine.nodes.size();
     for (std::size_t k = 0; k < n; ++k) {
       one["nodes"].push_back({{"os", choice.machine.nodes[k].os},
@@ -166,6 +190,7 @@ std::string to_json_text(const MachineChoice& choice, const std::vector<Term>& t
 struct Series {
   NodePart part;
   std::vector<CommMatrix> matrices;
+  std::vector<double> off_node = {};  // of one matrix; as in Workload
 };
 
 Result<Series> read_traffic(const EvaluateOptions& options) {
@@ -177,7 +202,7 @@ Result<Series> read_traffic(const EvaluateOptions& options) {
   if (options.intervals.empty()) {
     auto work = read_workload(*source, options.traffic);
     if (!work) return std::move(work).error();
-    return Series{*std::move(part), {std::move(work->matrix)}};
+    return Series{*std::move(part), {std::move(work->matrix)}, std::move(work->off_node)};
   }
   auto matrices = read_series(*source, file, options.seconds);
   if (!matrices) return std::move(matrices).error();
@@ -212,7 +237,7 @@ Result<std::string> run_evaluate(const EvaluateOptions& options) {
   std::vector<Term> terms;
   const int placed = static_cast<int>(placement->size());
   for (const CommMatrix& matrix : series->matrices)
-    terms.push_back(evaluate_terms(*choice, slots, matrix.with_ranks(placed)));
+    terms.push_back(evaluate_terms(*choice, slots, matrix.with_ranks(placed), series->off_node));
   const bool is_series = !options.intervals.empty();
   if (options.format == "json") return to_json_text(*choice, terms, is_series);
   if (is_series) return series_text(terms) + measured_text(*choice);

@@ -7,6 +7,21 @@
 #include <numeric>
 
 namespace ondeloc {
+namespace {
+
+// Adds the way of a rank's off-node bytes to its adapter.
+void add_way(const CostModel& model, int rank, const Slot& here, double bytes, Loads& loads) {
+  const int k = here.node.value, home = model.adapters.home_of(rank, k);
+  loads.all_off_node += bytes;
+  if (const int pool = model.adapters.pool_of(rank, k); pool >= 0) loads.adapter[pool] += bytes;
+  if (home == k) return;
+  loads.far += bytes;
+  loads.link[static_cast<std::size_t>(std::min(k, home) * model.nodes + std::max(k, home))] +=
+      bytes;
+  loads.adapter_time += bytes * model.byte_cost_to_node(here.seat.llc, home);
+}
+
+}  // namespace
 
 Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
                    const Mapping& mapping, std::span<const double> off_node) {
@@ -16,8 +31,9 @@ Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& 
   std::vector<const Slot*> slot_of;
   for (const SlotIndex slot : mapping) slot_of.push_back(&slots[slot.value]);
   Loads loads{std::vector<double>(n), std::vector<double>(n * n),
-              std::vector<double>(model.port.size())};
-  const bool has_ports = !model.port.empty();
+              std::vector<double>(model.port.size()),
+              std::vector<double>(model.adapters.pool.empty() ? 0 : model.adapters.pools.size())};
+  const bool has_ports = !model.port.empty(), has_ways = model.adapters.count(off_node);
   for (int i = 0; i < ranks; ++i) {
     const Slot& here = *slot_of[i];
     const std::size_t k = here.node.value;
@@ -25,6 +41,7 @@ Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& 
     if (static_cast<std::size_t>(i) < off_node.size()) {
       loads.node[k] += off_node[i];
       if (has_ports) loads.port[here.seat.llc.value] += off_node[i];
+      if (has_ways) add_way(model, i, here, off_node[i], loads);
     }
     const auto edges = traffic.edges(i);
     const auto messages = traffic.messages(i);
@@ -48,6 +65,7 @@ Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& 
   }
   loads.byte_time *= model.byte_factor(ranks);
   loads.message_time *= model.message_factor(ranks);
+  loads.adapter_time *= model.byte_factor(ranks);
   return loads;
 }
 
@@ -72,6 +90,8 @@ void add_congestion(const CostModel& model, const Loads& loads, Cost& cost) {
     fill(cost, links[j] / model.link_capacity[j], Resource::kLink, j);
   for (std::size_t c = 0; c < loads.port.size(); ++c)
     fill(cost, loads.port[c] / model.port[c], Resource::kPort, c);
+  for (std::size_t a = 0; a < loads.adapter.size(); ++a)
+    fill(cost, loads.adapter[a] / model.adapters.pools[a].bandwidth, Resource::kAdapter, a);
 }
 
 }  // namespace
@@ -86,10 +106,12 @@ Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traff
   add_congestion(model, loads, cost);
   cost.byte_time = loads.byte_time;
   cost.message_time = loads.message_time;
-  cost.locality = loads.byte_time + loads.message_time;
+  cost.adapter_time = loads.adapter_time;
+  cost.locality = loads.byte_time + loads.message_time + loads.adapter_time;
   cost.total = cost.congestion + cost.locality;
   const double all = model.weight == Weight::kMessages ? traffic.total_messages() : traffic.total();
   if (all > 0) cost.remote_share = loads.remote / all;
+  if (loads.all_off_node > 0) cost.far_share = loads.far / loads.all_off_node;
   cost.peak_load = sum > 0 ? most / (sum / static_cast<double>(n)) : 0;
   return cost;
 }
@@ -133,6 +155,8 @@ std::string resource_text(const Machine& machine, const CostModel& model, const 
     return fmt::format("memory of NUMA node {}", machine.nodes[index].os);
   if (cost.fullest == Resource::kPort)
     return fmt::format("port of the cache of CPUs {}", machine.llcs[index].pus.to_list());
+  if (cost.fullest == Resource::kAdapter)
+    return fmt::format("network adapter {}", model.adapters.pools[index].name);
   for (std::size_t at = 0; at < n * n; ++at) {
     if (model.link_of[at] != index) continue;
     const NumaNode &a = machine.nodes[at / n], &b = machine.nodes[at % n];

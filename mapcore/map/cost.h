@@ -7,11 +7,15 @@
 //   R_j = sum of the amounts of all pairs across link j        load of a link
 //   P_c = sum of the amounts of all pairs with one rank in the last-level cache c and the other
 //         outside                                              load of its port
-//   congestion = max(max_k M_k / B_k, max_j R_j / X_j, max_c P_c / Y_c)
+//   D_a = off-node bytes of the ranks that send through the adapters a
+//   congestion = max(max_k M_k / B_k, max_j R_j / X_j, max_c P_c / Y_c, max_a D_a / Z_a)
 //   locality   = sum over all pairs of b T + m L / ranks       T, L: of the smallest common domain
+//              + sum over all ranks of their off-node bytes times T to the node of their adapter
 //   total      = congestion + locality                         seconds
 //
-// Off-node bytes count once, on the rank's node and port. Ports count only on machines where some
+// Off-node bytes count once, on the rank's node and port. If the rank's adapter is on another node,
+// they also cross the link between (adapter_paths.h). D_a counts only if the mapping chooses the
+// adapters. Ports count only on machines where some
 // node has several last-level caches. The cost is a prediction, and every output calls the cost a
 // prediction. Thread safety: values and pure functions.
 #pragma once
@@ -28,18 +32,22 @@
 
 namespace ondeloc {
 
-enum class Resource { kMemory, kLink, kPort };
+enum class Resource { kMemory, kLink, kPort, kAdapter };
 
 struct Cost {
   double total = 0;                    // seconds
   double congestion = 0;               // seconds
-  double locality = 0;                 // seconds, byte_time + message_time
+  double locality = 0;                 // seconds, byte_time + message_time + adapter_time
   double byte_time = 0;                // seconds
   double message_time = 0;             // seconds
+  double adapter_time = 0;             // seconds
   std::optional<double> remote_share;  // bytes between nodes / all bytes between different ranks;
                                        // of messages with weight=messages
+  // Off-node bytes of ranks that are not near their adapter / off-node bytes; empty if the model
+  // has no ways to adapters, or without such bytes.
+  std::optional<double> far_share;
   double peak_load = 0;  // max M_k / mean M_k over the machine's nodes; 0 without traffic
-  // The fullest resource and its number: NUMA node, link or last-level cache.
+  // The fullest resource and its number: NUMA node, link, last-level cache or pool of adapters.
   Resource fullest = Resource::kMemory;
   int fullest_index = 0;
 };
@@ -49,7 +57,10 @@ struct Loads {
   std::vector<double> node;                // M_k, amount
   std::vector<double> link;                // R_kl for k < l, amount, row-major nodes x nodes
   std::vector<double> port;                // P_c, amount; empty if the model has no ports
+  std::vector<double> adapter;             // D_a, bytes; empty if the mapping chooses no adapters
   double byte_time = 0, message_time = 0;  // seconds
+  double adapter_time = 0;                 // seconds
+  double far = 0, all_off_node = 0;        // off-node bytes of ranks far from their adapter, of all
   double remote = 0;                       // bytes between nodes; with weight=messages: messages
 };
 

@@ -76,6 +76,7 @@ class Builder {
     set_ports();
     set_latency();
     set_costs();
+    if (overrides_.adapters) model_.adapters = nearest_adapters(machine_, model_.penalty);
     return std::move(model_);
   }
 
@@ -362,6 +363,18 @@ double CostModel::message_cost_between(const Seat& a, const Seat& b) const {
 double CostModel::byte_cost_between(const Seat& a, const Seat& b) const {
   if (!(a.llc == b.llc)) return byte_cost[at(a.llc, b.llc)];
   return byte_cost_inside[static_cast<std::size_t>(std::min(shared_domain(a, b), Domain::kLlc))];
+}
+
+double CostModel::byte_cost_to_node(LlcIndex llc, int node) const {
+  const int own = node_of_llc[llc.value];
+  if (own == node) return 0;
+  double here = byte_cost_inside[static_cast<std::size_t>(Domain::kLlc)], there = -1;
+  for (int c = 0; c < llcs; ++c) {
+    const double cost = byte_cost[at(llc, LlcIndex(c))];
+    if (node_of_llc[c] == own && c != llc.value) here = cost;
+    if (node_of_llc[c] == node && (there < 0 || cost < there)) there = cost;
+  }
+  return std::max(0.0, there - here);
 }
 
 double CostModel::byte_factor(int ranks) const {

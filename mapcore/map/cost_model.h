@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mapcore/comm/comm_matrix.h"
+#include "mapcore/map/adapter_paths.h"
 #include "mapcore/options/option_enums.h"
 #include "mapcore/topology/machine.h"
 #include "mapcore/topology/machine_file.h"
@@ -29,6 +30,7 @@ struct CostOverrides {
   // file, else bytes.
   std::optional<Weight> weight;
   const MachineFile* measured = nullptr;  // outlives the call
+  bool adapters = false;  // count the ways of off-node bytes to the nearest network adapters
 };
 
 struct CostModel {
@@ -53,6 +55,7 @@ struct CostModel {
   bool byte_cost_is_shared = false;
   // The same for two ranks in one cache that share a core, an L2, or only the cache.
   std::array<double, 3> message_cost_inside{}, byte_cost_inside{};
+  AdapterPaths adapters;  // empty: off-node bytes cost nothing on their way to an adapter
   std::array<double, kDomainCount> latency{};  // one message between ranks with that common domain
 
   std::string bandwidth_source;  // "option", "measured ...", "hwloc" or "default"
@@ -73,6 +76,9 @@ struct CostModel {
   }
   double message_cost_between(const Seat& a, const Seat& b) const;  // L
   double byte_cost_between(const Seat& a, const Seat& b) const;     // T
+  // The seconds that a byte between the cache and the memory of another node takes more than one
+  // between the cache and its own node. REQUIRES: the node has a last-level cache.
+  double byte_cost_to_node(LlcIndex llc, int node) const;
 
   // The cost of one edge is byte_factor x bytes x T + message_factor x messages x L.
   double byte_factor(int ranks) const;

@@ -171,6 +171,7 @@ std::string to_json(const Machine& machine, const RankCpus& placement, const Map
                       {"peak_load", cost.peak_load}, {"migrations", report.migrations}};
   document["seconds"] = report.seconds;
   if (cost.remote_share) document["cost"]["remote_share"] = *cost.remote_share;
+  if (cost.far_share) document["cost"]["far_share"] = *cost.far_share;
   return json_text(document);
 }
 
@@ -189,6 +190,11 @@ std::string to_table(const Machine& machine, const RankCpus& placement, const Ma
                       report.cost.remote_share ? fmt::format("{:.4f}", *report.cost.remote_share)
                                                : std::string("-"),
                       report.cost.peak_load, report.migrations);
+  if (report.cost.far_share)
+    text += fmt::format(
+        "far share {:.4f} of the bytes to other nodes: sent from another NUMA node "
+        "than that of the rank's adapter\n",
+        *report.cost.far_share);
   return text;
 }
 

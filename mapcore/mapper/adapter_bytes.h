@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells which network adapters carried the bytes that left the node, and from how far. Thread safety:
-// pure function.
+// Tells which network adapters carried the bytes that left the node, and from how far. Thread
+// safety: pure function.
 #pragma once
 
 #include <span>

@@ -268,6 +268,7 @@ class TreeSolver {
 bool nodes_tell_all(const MapRequest& request) {
   const CostModel& model = request.model;
   if (model.llcs != model.nodes || !model.port.empty()) return false;
+  if (model.adapters.count(request.off_node)) return false;
   const auto pairs = static_cast<std::size_t>(model.nodes * (model.nodes - 1) / 2);
   if (model.link_capacity.size() != pairs) return false;
   const Traffic& raw = *request.raw;

@@ -15,14 +15,15 @@ TreeState::TreeState(const TreeTarget& target) : target_(target) {
   amount_.resize(n * c);
   by_node_.resize(n * k);
   loads_ = {std::vector<double>(k), std::vector<double>(target.per_link.size()),
-            std::vector<double>(c)};
+            std::vector<double>(c), std::vector<double>(target.per_adapter.size())};
   scratch_ = loads_;
 }
 
 void TreeState::reset(const Part& part) {
   part_ = part;
   for (auto& list : members_) list.clear();
-  for (auto* numbers : {&price_, &amount_, &by_node_, &loads_.node, &loads_.link, &loads_.port})
+  for (auto* numbers :
+       {&price_, &amount_, &by_node_, &loads_.node, &loads_.link, &loads_.port, &loads_.adapter})
     std::fill(numbers->begin(), numbers->end(), 0);
   locality_ = 0;
   for (int i = 0; i < target_.ranks; ++i) {
@@ -38,6 +39,10 @@ void TreeState::reset(const Part& part) {
     if (target_.has_ports) loads_.port[own] += target_.strength[i] - amount[own];
     add_links_of(i, node, 0.5, loads_.link);
     locality_ += price[own] / 2;
+    if (target_.way_cost.empty()) continue;
+    for (int c = 0; c < target_.llcs; ++c) price[c] += target_.cost_of_way(i, c);
+    locality_ += target_.cost_of_way(i, own);
+    add_way_of(i, node, 1, loads_);
   }
   refresh();
 }
@@ -79,6 +84,14 @@ void TreeState::add_links_of(int rank, int node, double sign, std::vector<double
   }
 }
 
+void TreeState::add_way_of(int rank, int node, double sign, Loads& loads) const {
+  if (target_.way_cost.empty()) return;
+  const auto at = static_cast<std::size_t>(rank) * target_.nodes + node;
+  const double bytes = sign * target_.off_node[rank];
+  if (const int link = target_.way_link[at]; link >= 0) loads.link[link] += bytes;
+  if (const int pool = target_.way_pool[at]; pool >= 0) loads.adapter[pool] += bytes;
+}
+
 Value TreeState::value_of(const Loads& loads, double locality) const {
   Value value;
   double most = 0;
@@ -91,6 +104,8 @@ Value TreeState::value_of(const Loads& loads, double locality) const {
     most = std::max(most, loads.link[j] * target_.per_link[j]);
   for (std::size_t c = 0; target_.has_ports && c < loads.port.size(); ++c)
     add(loads.port[c] * target_.per_port[c]);
+  for (std::size_t a = 0; a < loads.adapter.size(); ++a)
+    most = std::max(most, loads.adapter[a] * target_.per_adapter[a]);
   value.cost = most + locality;
   return value;
 }
@@ -105,7 +120,7 @@ void TreeState::refresh() {
     fullest_ = index;
   };
   fullest_nodes_ = fullest_ports_ = {};
-  fullest_link_ = 0;
+  fullest_link_ = fullest_adapter_ = 0;
   for (int k = 0; k < target_.nodes; ++k) {
     const double seconds = loads_.node[k] * target_.per_node[k];
     value_.squares += seconds * seconds;
@@ -122,6 +137,11 @@ void TreeState::refresh() {
     value_.squares += seconds * seconds;
     fullest_ports_.add(c, seconds);
     look(seconds, 2, c);
+  }
+  for (std::size_t a = 0; a < loads_.adapter.size(); ++a) {
+    const double seconds = loads_.adapter[a] * target_.per_adapter[a];
+    fullest_adapter_ = std::max(fullest_adapter_, seconds);
+    look(seconds, 3, static_cast<int>(a));
   }
   value_.cost = std::max(0.0, congestion_) + locality_;
 }
@@ -153,7 +173,11 @@ void TreeState::change_loads(int rank, int partner, int to, double edge, Loads& 
   loads.node[n] += strength - back;
   add_links_of(rank, m, -1, loads.link);
   add_links_of(rank, n, 1, loads.link);
+  add_way_of(rank, m, -1, loads);
+  add_way_of(rank, n, 1, loads);
   if (partner < 0) return;
+  add_way_of(partner, n, -1, loads);
+  add_way_of(partner, m, 1, loads);
   add_links_of(partner, n, -1, loads.link);
   add_links_of(partner, m, 1, loads.link);
   // The edge between the two ranks crosses before and after the swap. Each of the four lines above
@@ -188,7 +212,7 @@ Value TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge
     most = std::max(most, after);
   };
   if (m == n) {
-    most = std::max(most, fullest_nodes_.seconds[0]);
+    most = std::max({most, fullest_adapter_, fullest_nodes_.seconds[0]});
   } else {
     most = fullest_nodes_.without(m, n);
     change(loads_.node[m], back - strength, target_.per_node[m]);

@@ -48,7 +48,7 @@ class TreeState {
 
  private:
   struct Loads {
-    std::vector<double> node, link, port;
+    std::vector<double> node, link, port, adapter;
   };
   // The fullest resources of a kind, in seconds: the largest that a move between two others leaves
   // as it is.
@@ -62,6 +62,7 @@ class TreeState {
   void add_prices(int rank, double* price, double* amount);
   void shift(int rank, int to);
   void add_links_of(int rank, int node, double sign, std::vector<double>& link) const;
+  void add_way_of(int rank, int node, double sign, Loads& loads) const;
   void change_loads(int rank, int partner, int to, double edge_amount, Loads& loads) const;
   Value value_of(const Loads& loads, double locality) const;
   void refresh();
@@ -86,8 +87,8 @@ class TreeState {
   double locality_ = 0;
   double congestion_ = 0;
   Fullest fullest_nodes_, fullest_ports_;
-  double fullest_link_ = 0;
-  int fullest_kind_ = 0, fullest_ = 0;  // 0: memory, 1: link, 2: port
+  double fullest_link_ = 0, fullest_adapter_ = 0;
+  int fullest_kind_ = 0, fullest_ = 0;  // 0: memory, 1: link, 2: port, 3: adapter
   Value value_;
 };
 

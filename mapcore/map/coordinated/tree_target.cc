@@ -89,6 +89,26 @@ void add_costs(const CostModel& model, TreeTarget& target) {
   }
 }
 
+void add_ways(const MapRequest& request, TreeTarget& target) {
+  const CostModel& model = request.model;
+  if (!model.adapters.count(request.off_node)) return;
+  const double byte_factor = model.byte_factor(target.ranks);
+  for (int i = 0; i < target.ranks; ++i) {
+    const double bytes = target.off_node[i];
+    for (int c = 0; c < target.llcs; ++c) {
+      const int home = model.adapters.home_of(i, target.node_of[c]);
+      target.way_cost.push_back(bytes * byte_factor * model.byte_cost_to_node(LlcIndex(c), home));
+    }
+    for (int k = 0; k < target.nodes; ++k) {
+      const int home = model.adapters.home_of(i, k);
+      target.way_link.push_back(target.link_of[k * target.nodes + home]);
+      target.way_pool.push_back(model.adapters.pool_of(i, k));
+    }
+  }
+  for (const AdapterPool& pool : model.adapters.pools)
+    target.per_adapter.push_back(1 / pool.bandwidth);
+}
+
 }  // namespace
 
 TreeTarget::TreeTarget(const MapRequest& request)
@@ -118,6 +138,7 @@ TreeTarget::TreeTarget(const MapRequest& request)
   is_exact = !has_nearer_slots(request);
   add_edges(request, *this);
   add_costs(request.model, *this);
+  add_ways(request, *this);
   for (const double each : strength) all += each;
   least_congestion = usable > 0 ? all / usable : 0;
 }

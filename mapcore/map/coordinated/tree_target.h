@@ -41,7 +41,13 @@ struct TreeTarget {
   // True if the cost of a partition is that of evaluate(): both directions cost the same, and no
   // two slots share a core or an L2 at another cost than that of their cache.
   bool is_exact = true;
-  double least_congestion = 0;  // lower bound for all mappings
+  // The ways of off-node bytes to adapters; empty if these bytes have none. Row-major ranks x llcs:
+  // the seconds of the way. Row-major ranks x nodes: its link, or -1; the adapters that it ends at,
+  // or -1.
+  std::vector<double> way_cost;
+  std::vector<int> way_link, way_pool;
+  std::vector<double> per_adapter;  // seconds for a byte
+  double least_congestion = 0;      // lower bound for all mappings
 
   std::size_t at(int c, int d) const {
     return static_cast<std::size_t>(c) * static_cast<std::size_t>(llcs) +
@@ -51,6 +57,9 @@ struct TreeTarget {
   double cost(const TreeEdge& edge, int c, int d) const {
     const std::size_t pair = at(c, d);
     return edge.byte_work * byte_cost[pair] + edge.message_work * message_cost[pair];
+  }
+  double cost_of_way(int rank, int llc) const {
+    return way_cost.empty() ? 0 : way_cost[at(rank, llc)];
   }
   std::span<const TreeEdge> row(int rank) const {
     return std::span(edges).subspan(begin[rank], begin[rank + 1] - begin[rank]);

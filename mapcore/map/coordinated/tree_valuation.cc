@@ -17,6 +17,7 @@ namespace {
 double locality_of(const TreeTarget& target, const Part& part) {
   double locality = 0;
   for (int i = 0; i < target.ranks; ++i) {
+    locality += target.cost_of_way(i, part[i]);
     const std::size_t row = target.at(part[i], 0);
     for (const TreeEdge& edge : target.row(i)) {
       if (edge.peer <= i) continue;
@@ -28,14 +29,22 @@ double locality_of(const TreeTarget& target, const Part& part) {
   return locality;
 }
 
+void add_way(const TreeTarget& target, int rank, int node, TreeScratch& sums) {
+  const auto at = static_cast<std::size_t>(rank) * target.nodes + node;
+  if (const int link = target.way_link[at]; link >= 0) sums.link[link] += target.off_node[rank];
+  if (const int pool = target.way_pool[at]; pool >= 0) sums.adapter[pool] += target.off_node[rank];
+}
+
 void add_loads(const TreeTarget& target, const Part& part, TreeScratch& sums) {
   sums.node.assign(target.per_node.size(), 0);
   sums.link.assign(target.per_link.size(), 0);
   sums.port.assign(target.per_port.size(), 0);
+  sums.adapter.assign(target.per_adapter.size(), 0);
   for (int i = 0; i < target.ranks; ++i) {
     const int own = part[i], node = target.node_of[own];
     sums.node[node] += target.strength[i];
     sums.port[own] += target.off_node[i];
+    if (!target.way_cost.empty()) add_way(target, i, node, sums);
     for (const TreeEdge& edge : target.row(i)) {
       const int other = part[edge.peer];
       if (other == own) continue;
@@ -159,7 +168,8 @@ double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeS
   add_loads(target, part, scratch);
   return locality +
          std::max({fullest(scratch.node, target.per_node), fullest(scratch.link, target.per_link),
-                   fullest(scratch.port, target.per_port)});
+                   fullest(scratch.port, target.per_port),
+                   fullest(scratch.adapter, target.per_adapter)});
 }
 
 double least_tree_cost(const TreeTarget& target) {

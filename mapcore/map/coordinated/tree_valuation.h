@@ -10,7 +10,7 @@
 namespace ondeloc::coordinated {
 
 struct TreeScratch {
-  std::vector<double> node, link, port;
+  std::vector<double> node, link, port, adapter;
 };
 
 // Returns the cost, or a number above `limit` if the cost is above `limit`: most partitions are
