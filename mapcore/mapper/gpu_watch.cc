@@ -8,6 +8,7 @@
 
 #include "mapcore/devices/nic_plan.h"
 #include "mapcore/devices/process_environment.h"
+#include "mapcore/devices/rank_adapter.h"
 #include "mapcore/devices/sysfs.h"
 
 namespace ondeloc {
@@ -101,6 +102,19 @@ AllowedCpus GpuWatch::allowed(const SlotPlan& plan, const Mapping& current) cons
 bool GpuWatch::has_unknown() const {
   return std::any_of(ranks_.begin(), ranks_.end(),
                      [](const OfRank& rank) { return rank.use.any() && rank.near.empty(); });
+}
+
+std::vector<std::optional<std::size_t>> GpuWatch::adapters() const {
+  std::vector<std::optional<std::size_t>> adapters(ranks_.size());
+  bool any = false;
+  for (const LocalRank rank : ranks_.ids()) {
+    const std::vector<std::size_t> used = adapters_of_rank(ranks_[rank].nic, devices_);
+    if (used.size() != 1) continue;
+    adapters[static_cast<std::size_t>(rank.value)] = used.front();
+    any = true;
+  }
+  if (!any) adapters.clear();
+  return adapters;
 }
 
 std::string GpuWatch::names_of(const GpuUse& use) const {

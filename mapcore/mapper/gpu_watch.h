@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ class GpuWatch {
   AllowedCpus allowed(const SlotPlan& plan, const Mapping& current) const;
   // True if some rank uses a GPU and the CPUs near it are not known.
   bool has_unknown() const;
+  // The network adapter that each rank surely sends through (devices/rank_adapter.h), as
+  // fixed_adapters() takes it. Empty if no rank has one. REQUIRES: look() was called.
+  std::vector<std::optional<std::size_t>> adapters() const;
   const GpuUse& use_of(LocalRank rank) const { return ranks_[rank].use; }
   // Fills what the report says about a rank's GPUs. REQUIRES: its CPUs are filled.
   void fill(LocalRank rank, ReportRank& line) const;

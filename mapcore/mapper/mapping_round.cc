@@ -52,7 +52,15 @@ CostModel MappingRound::model_of_step() const {
   CostOverrides overrides;
   overrides.weight = options_.weight;
   overrides.measured = measured_;
-  return CostModel::from(placement_.slots().machine, overrides);
+  const Machine& machine = placement_.slots().machine;
+  CostModel model = CostModel::from(machine, overrides);
+  model.adapters = fixed_adapters(machine, model.penalty, adapter_of_);
+  return model;
+}
+
+void MappingRound::use_adapters(std::vector<std::optional<std::size_t>> adapter_of) {
+  adapter_of_ = std::move(adapter_of);
+  model_ = model_of_step();
 }
 
 // Bytes of the ranks that would move, if their memory follows. Asking for the bytes of all ranks

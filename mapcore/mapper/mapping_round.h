@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "mapcore/decide/decider.h"
 #include "mapcore/decide/levels.h"
@@ -22,6 +23,10 @@ class MappingRound {
   // nullptr. All references and pointers outlive the object.
   MappingRound(const Options& options, const Machine& whole, Placement& placement, Ranks& ranks,
                const MachineFile* measured = nullptr);
+
+  // Off-node bytes then count on their way to each rank's adapter; `adapter_of` as for
+  // fixed_adapters(). Empty: no adapter is known.
+  void use_adapters(std::vector<std::optional<std::size_t>> adapter_of);
 
   // `seconds`: the time in which the traffic in `delta` was sent. Moves ranks if that is worth it.
   ReportInterval run(const CounterDelta& delta, double seconds);
@@ -71,6 +76,7 @@ class MappingRound {
   Placement& placement_;
   Ranks& ranks_;
   const MachineFile* measured_;
+  std::vector<std::optional<std::size_t>> adapter_of_;
   CostModel model_;
   Decider decider_;
   Mapping start_;  // the mapping that the ledger compares with

@@ -212,6 +212,7 @@ class OnlineMapper {
     origin_ = origin_of(ranks(), config_.partition);
     round_ = std::make_unique<MappingRound>(config_.options, *machine_, *placement_, ranks(),
                                             measured_ ? &*measured_ : nullptr);
+    round_->use_adapters(gpus_->adapters());
     if (config_.options.decide == Decide::kNever) placement_->keep_bindings();
     return true;
   }

@@ -176,13 +176,13 @@ void TreeState::change_loads(int rank, int partner, int to, double edge, Loads& 
   add_way_of(rank, m, -1, loads);
   add_way_of(rank, n, 1, loads);
   if (partner < 0) return;
-  add_way_of(partner, n, -1, loads);
-  add_way_of(partner, m, 1, loads);
   add_links_of(partner, n, -1, loads.link);
   add_links_of(partner, m, 1, loads.link);
-  // The edge between the two ranks crosses before and after the swap. Each of the four lines above
-  // saw the other rank in its old place.
+  // The edge between the two ranks crosses before and after the swap. The calls of
+  // add_links_of() saw the other rank in its old place.
   loads.link[target_.link_of[static_cast<std::size_t>(m) * target_.nodes + n]] += 2 * edge;
+  add_way_of(partner, n, -1, loads);
+  add_way_of(partner, m, 1, loads);
 }
 
 void TreeState::Fullest::add(int index, double load) {

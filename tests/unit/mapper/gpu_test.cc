@@ -206,4 +206,21 @@ TEST_CASE("a rank's files are looked at again only if it has opened or closed on
   CHECK(reads_in([&] { gpus.look(ranks); }) == 0);
 }
 
+TEST_CASE("the adapter of a rank is the one that nic= has set, or nobody's guess") {
+  const Machine machine = *load_machine(test_data() + "/topologies/made-2s-gpu-hfi.xml");
+  const WaitingRanks waiting(std::vector<std::vector<std::uint64_t>>{{1}, {2}});
+  Ranks ranks(2);
+  ranks.refresh(waiting.view());
+  MadeTree tree;
+  GpuWatch none(machine.devices, tree.root());
+  none.look(ranks);
+  CHECK(none.adapters().empty());  // two are active, and nobody chose
+  environment(tree, waiting.pid(1), "ONDELOC_NIC=HFI_UNIT=1; hfi1_1 is on NUMA node 1");
+  GpuWatch chosen(machine.devices, tree.root());
+  chosen.look(ranks);
+  REQUIRE(chosen.adapters().size() == 2);
+  CHECK_FALSE(chosen.adapters()[0]);
+  CHECK(machine.devices.at(chosen.adapters()[1].value()).name == "hfi1_1");
+}
+
 }  // namespace gpu_test

@@ -190,3 +190,29 @@ TEST_CASE("ranks that outnumber the CPUs get all CPUs of a node; with one node n
   CHECK(one_node.notes().contains(
       "oversubscribed: 3 ranks share 2 CPUs; ranks keep the CPUs that Slurm gave them"));
 }
+
+TEST_CASE("ranks whose bytes leave the node move to the node of their adapter") {
+  Machine machine = *load_machine("package:2 numa:1 core:2 pu:1");
+  Device adapter{DeviceKind::kInfiniband, "mlx5_0"};
+  adapter.node = 1;
+  adapter.state = LinkState::kActive;
+  machine.devices = {adapter};
+  const WaitingRanks waiting({{1}, {2}, {4}, {8}});
+  Ranks ranks(4);
+  ranks.refresh(waiting.view());
+  auto placement = Placement::plan(machine, ranks, 1, Memory::kStay, false);
+  REQUIRE(placement);
+  const Options options = *parse_options("online,decide=always");
+  MappingRound turn(options, machine, *placement, ranks);
+  CounterDelta delta;
+  delta.matrix.ranks = 4;
+  delta.matrix.entries = {{0, 1, 1e6, 100}, {2, 3, 1e6, 100}};
+  delta.off_node = {1e9, 1e9, 0, 0};
+  turn.use_adapters({0, 0, std::nullopt, std::nullopt});
+  const ReportInterval line = turn.run(delta, 0.5);
+  CHECK(line.remapped);
+  CHECK(line.cost_after < line.cost_before);
+  CHECK(placement->current()[LocalRank(0)].value >= 2);
+  CHECK(placement->current()[LocalRank(1)].value >= 2);
+  CHECK_FALSE(turn.run(delta, 0.5).remapped);
+}
