@@ -41,6 +41,9 @@ constexpr NoteOfBit kNotes[] = {
     {ONDELOC_NOTE_BOUND_MEMORY, false,
      "a memory policy names NUMA nodes (srun --mem-bind, numactl): after a move new pages still "
      "come from these"},
+    {ONDELOC_NOTE_BY_HANDLE, true,
+     "the program looks MPI's functions up in the handle of the library (ctypes, Julia): nothing "
+     "is counted"},
     {ONDELOC_NOTE_SINGLETON, true,
      "an MPICH program started as a world of one rank: nothing is counted; start it with srun "
      "--mpi=pmi2"},

@@ -324,6 +324,8 @@ void attach(void* session) {
   if (mpi_family() == MpiFamily::kUndecided) set_mpi_family(MpiFamily::kNone);
 }
 
+bool attach_was_tried() { return self.tried.load(); }
+
 bool attached_by_session() { return self.attached.load() && self.by_session.load(); }
 
 void detach() {

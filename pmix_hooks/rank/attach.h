@@ -23,6 +23,7 @@
 //   detach()             pml_hooks.cc puts the table back, counting becomes inactive, peers.cc
 //                        gives its group back, reporter.cc sends the last events
 //   after that           every hook and wrapper only passes on
+//   exit                 by_handle.cc notes an MPI that was never seen
 // Thread safety: called by the thread that initialises or finalises MPI, or makes a session; only
 // the first call of each does anything.
 #pragma once
@@ -37,6 +38,8 @@ void prepare();
 bool may_be_moved();
 // `session`: an open session; null after MPI_Init.
 void attach(void* session);
+// MPI_Init or a session was seen, whatever came of it.
+bool attach_was_tried();
 // Attached, and there was no MPI_Init before.
 bool attached_by_session();
 void detach();

@@ -1,16 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Calls MPI by dlsym on the library's handle, as Julia's MPI.jl and other languages do, so that no preloaded library is called
-instead. Each rank sends to the next one. Writes what it sends in the format of counts.h."""
+instead. Each rank sends to the next one. Writes what it sends in the format of counts.h. by_handle.py [mpich]"""
 
 import ctypes
 import os
+import sys
 
 MESSAGES, LENGTH = 50, 1000
 
-mpi = ctypes.CDLL("libmpi.so.40", os.RTLD_LOCAL | os.RTLD_NOW)
-world = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world"))
-byte = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_byte"))
+if sys.argv[1:] == ["mpich"]:
+    mpi = ctypes.CDLL("libmpich.so.12", os.RTLD_LOCAL | os.RTLD_NOW)
+    world, byte = ctypes.c_int(0x44000000), ctypes.c_int(0x4C00010D)
+else:
+    mpi = ctypes.CDLL("libmpi.so.40", os.RTLD_LOCAL | os.RTLD_NOW)
+    world = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world"))
+    byte = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_byte"))
 outgoing, incoming, status = (ctypes.create_string_buffer(LENGTH) for _ in range(3))
 
 assert mpi.MPI_Init(None, None) == 0

@@ -62,6 +62,21 @@ class Counts(Mpich):
                 self.assert_exact(program)
 
 
+class ByHandle(Mpich):
+    def test_functions_looked_up_in_the_library(self):
+        """The calls go past ondeloc, and the report says so for both ranks. A script that loads MPI and leaves it alone is not
+        taken for one."""
+        loads = 'import ctypes; ctypes.CDLL("libmpich.so.12").MPI_Get_version'
+        for command, noted in (["-B", f"{harness.APPS}/by_handle.py", "mpich"], True), (["-c", loads], False):
+            with self.subTest(command):
+                self.assert_ran(self.srun("-n2", "--mpi=pmi2", "/usr/bin/python3", *command,
+                                          ondeloc="online,decide=never,report=run.json"))
+                report = self.report("run.json")
+                self.assertEqual(counting.of_report(report), {})
+                told = "all ranks: the program looks MPI's functions up in the handle" in " ".join(report["notes"])
+                self.assertEqual(told, noted)
+
+
 class Alone(Mpich):
     def test_a_program_that_started_alone(self):
         """Slurm's PMIx server and no server at all are none that Debian's MPICH knows: each rank is a world of its own."""
