@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "mapcore/devices/sysfs.h"
 
@@ -32,6 +36,10 @@ bool is_function_of_other(const Sysfs& sys, const std::string& directory) {
   return !directory.empty() && sys.exists(directory + "/physfn");
 }
 
+// PCI directories of virtual functions. A function is in several classes, and there may be
+// hundreds.
+using Functions = std::unordered_set<std::string>;
+
 DeviceKind kind_of_rdma(const std::string& driver) {
   if (driver == "hfi1") return DeviceKind::kOmniPath;
   return driver == "efa" ? DeviceKind::kEfa : DeviceKind::kInfiniband;
@@ -50,7 +58,7 @@ void read_rdma_port(const Sysfs& sys, const std::string& path, const std::string
   device.fabric = device.ethernet ? "" : fmt::format("{} {}", sys.read(ports + "/sm_lid"), prefix);
 }
 
-void add_rdma(const Sysfs& sys, std::vector<Device>& devices) {
+void add_rdma(const Sysfs& sys, std::vector<Device>& devices, Functions& functions) {
   const std::string kClass = "/sys/class/infiniband/";
   for (const std::string& name : sys.list(kClass)) {
     const std::string path = kClass + name;
@@ -60,7 +68,11 @@ void add_rdma(const Sysfs& sys, std::vector<Device>& devices) {
       const std::string parent = sys.read(path + "/parent");
       if (!parent.empty()) directory = sys.pci_directory("/sys/class/net/" + parent + "/device");
     }
-    if (is_function_of_other(sys, directory) || devices.size() >= kMostDevices) continue;
+    if (is_function_of_other(sys, directory)) {
+      functions.insert(std::move(directory));
+      continue;
+    }
+    if (devices.size() >= kMostDevices) continue;
     Device device{kind_of_rdma(sys.link_name(directory + "/driver")), name};
     read_place(sys, directory, device);
     for (const std::string& port : sys.list(path + "/ports")) {
@@ -101,15 +113,17 @@ void add_slingshot(const Sysfs& sys, std::vector<Device>& devices) {
   }
 }
 
-void add_ethernet(const Sysfs& sys, std::vector<Device>& devices) {
+void add_ethernet(const Sysfs& sys, std::vector<Device>& devices, const Functions& functions) {
   const std::string kClass = "/sys/class/net/";
   for (const std::string& name : sys.list(kClass)) {
     const std::string path = kClass + name;
     const std::string directory = sys.pci_directory(path + "/device");
-    if (directory.empty() || is_function_of_other(sys, directory)) continue;
+    if (directory.empty() || functions.count(directory) > 0 ||
+        is_known(devices, std::string(last_component(directory))) ||
+        is_function_of_other(sys, directory) || devices.size() >= kMostDevices)
+      continue;
     Device device{DeviceKind::kEthernet, name};
     read_place(sys, directory, device);
-    if (is_known(devices, device.pci) || devices.size() >= kMostDevices) continue;
     device.state = state_of_net(sys, path);
     if (device.state != LinkState::kInactive) device.gigabits = speed_of_net(sys, path);
     device.ethernet = true;
@@ -134,9 +148,10 @@ void add_gpu(const Sysfs& sys, const std::string& name, const std::string& direc
 std::vector<Device> scan_adapters(const std::string& root) {
   const Sysfs sys(root);
   std::vector<Device> devices;
-  add_rdma(sys, devices);
+  Functions functions;
+  add_rdma(sys, devices, functions);
   add_slingshot(sys, devices);
-  add_ethernet(sys, devices);
+  add_ethernet(sys, devices, functions);
   return devices;
 }
 
