@@ -10,12 +10,17 @@ import sys
 FIXTURE = pathlib.Path(__file__).resolve().parents[1] / "slurm" / "fixture"
 
 
+def is_running(build):
+    """True if the Slurm of the tests runs, which private_slurm() then yields."""
+    return (pathlib.Path(build).resolve() / "tests" / "slurm" / "where").exists()
+
+
 @contextlib.contextmanager
 def private_slurm(build):
     """Yields the module `harness` of the Slurm tests. `build` is a build folder with tests. As root."""
     build = pathlib.Path(build).resolve()
     where = build / "tests" / "slurm" / "where"
-    started = not where.exists()
+    started = not is_running(build)
     if started:
         subprocess.run([FIXTURE, "start", build], check=True)
     try:
