@@ -19,7 +19,10 @@ endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ondeloc-slurm${ONDELOC_SLURM_RELEASE})
-set(CPACK_PACKAGE_CONTACT "ondeloc maintainers <maintainers@ondeloc.invalid>")
+cmake_host_system_information(RESULT ondeloc_host QUERY FQDN)
+set(ONDELOC_PACKAGE_CONTACT "root <root@${ondeloc_host}>"
+    CACHE STRING "who answers for the package at this site: name and mail address")
+set(CPACK_PACKAGE_CONTACT ${ONDELOC_PACKAGE_CONTACT})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "places MPI ranks by their communication, for Slurm ${ONDELOC_SLURM_RELEASE}")
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_SET_DESTDIR ON) # the configuration is not below the prefix
@@ -39,4 +42,7 @@ set(CPACK_DEBIAN_PACKAGE_SUGGESTS "qemu-user") # ondeloc threads record
 set(CPACK_DEBIAN_PACKAGE_PROVIDES ondeloc)
 set(CPACK_DEBIAN_PACKAGE_CONFLICTS ondeloc)
 set(CPACK_DEBIAN_PACKAGE_REPLACES ondeloc)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/debian_files.cmake)
+set(CPACK_ONDELOC_EXPAT ${PROJECT_SOURCE_DIR}/mapcore/threads/plugin/LICENSE)
+set(CPACK_ONDELOC_SLURM_RELEASE ${ONDELOC_SLURM_RELEASE})
 include(CPack)
