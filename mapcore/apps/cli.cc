@@ -62,6 +62,12 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
                                          : std::string();
       })
       ->group(kGroup);
+  command
+      .add_option("--devices", options.devices,
+                  "network adapters and GPUs: off, host, or an hwloc XML file (default: those of "
+                  "the topology); bytes to other nodes cost more far from an adapter")
+      ->check(not_empty())
+      ->group(kGroup);
   constexpr double kMost = 1e18;
   add_quantity(command, "--bandwidth", options.overrides.bandwidth, Quantity::kBytesPerSecond, 1,
                kMost,
@@ -100,10 +106,23 @@ std::string measured_text(const MachineChoice& choice) {
                          : "";
 }
 
+namespace {
+
+Status choose_devices(const std::string& devices, Machine& machine) {
+  if (devices.empty()) return {};
+  if (devices != "off") return take_devices(devices, machine);
+  machine.devices.clear();
+  return {};
+}
+
+}  // namespace
+
 Result<MachineChoice> load_machine_choice(const MachineOptions& options) {
   auto whole = load_machine(options.topology);
   if (!whole) return std::move(whole).error();
   MachineChoice choice{*std::move(whole), {}, {}, {}};
+  if (Status good = choose_devices(options.devices, choice.whole); !good)
+    return std::move(good).error().within("--devices");
   choice.usable = choice.whole.allowed;
   if (!options.cpuset.empty()) {
     const auto wanted = CpuSet::parse_list(options.cpuset);

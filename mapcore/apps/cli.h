@@ -62,6 +62,7 @@ struct MachineOptions {
   std::string cpuset;
   std::string measured;  // the file of `ondeloc measure`; empty: none
   CostOverrides overrides;
+  std::string devices = {};  // "off", or another source of devices; empty: those of the topology
 };
 void add_machine_options(CLI::App& command, MachineOptions& options);
 

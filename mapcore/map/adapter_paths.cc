@@ -45,6 +45,16 @@ std::vector<int> nearest_marked(const Machine& machine, std::span<const double> 
 
 bool has_place(const Device& device) { return device.node >= 0 || !device.near.empty(); }
 
+// Files of hwloc do not tell the state of Slingshot and EFA adapters: such an adapter counts as
+// active. An Ethernet adapter of unknown state may be one that nobody uses.
+Adapters usual_of(const Machine& machine) {
+  std::vector<Device> devices = machine.devices;
+  for (Device& device : devices)
+    if (device.state == LinkState::kUnknown && device.kind < DeviceKind::kEthernet)
+      device.state = LinkState::kActive;
+  return usual_adapters(devices);
+}
+
 AdapterPool pool_of(const Machine& machine, Adapters adapters) {
   AdapterPool pool;
   bool knows_speed = true;
@@ -82,7 +92,7 @@ bool AdapterPaths::count(std::span<const double> off_node) const {
 }
 
 AdapterPaths nearest_adapters(const Machine& machine, std::span<const double> penalty) {
-  const Adapters usual = usual_adapters(machine.devices);
+  const Adapters usual = usual_of(machine);
   const bool knows_places = std::all_of(usual.begin(), usual.end(), [&](std::size_t adapter) {
     return has_place(machine.devices[adapter]);
   });

@@ -61,4 +61,18 @@ Result<Machine> load_machine(const std::string& source) {
   return machine;
 }
 
+Status take_devices(const std::string& source, Machine& machine) {
+  auto other = load_machine(source);
+  if (!other) return std::move(other).error();
+  for (Device& device : other->devices) {
+    if (const CpuSet beyond = device.near - machine.all_pus(); !beyond.empty())
+      return Error(fmt::format("'{}': {} is near CPUs {}, which the topology lacks",
+                               shorten_path(source), device.name, shorten(beyond.to_list())));
+    device.node = -1;  // the machine may number its nodes otherwise
+  }
+  machine.devices = std::move(other->devices);
+  place_devices(machine);
+  return {};
+}
+
 }  // namespace ondeloc

@@ -16,4 +16,9 @@ namespace ondeloc {
 // call it as the user, never as root.
 Result<Machine> load_machine(const std::string& source);
 
+// Replaces the devices of the machine by those of another source, as for load_machine(). Errors:
+// one sentence naming the source: it cannot be loaded, or it has devices near CPUs that the machine
+// lacks.
+Status take_devices(const std::string& source, Machine& machine);
+
 }  // namespace ondeloc

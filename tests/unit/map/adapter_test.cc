@@ -219,6 +219,8 @@ TEST_CASE("ways on machines of files: near nodes, packages and kinds") {
   const AdapterPaths four = paths("made-4n-8gpu-4hca.xml");
   CHECK(four.pools.size() == 4);
   CHECK(four.pool == std::vector<int>{0, 1, 2, 3});
+  CHECK(paths("made-mi300a.xml").pools.size() == 4);
+  CHECK(paths("96em64t-4n4d3ca2co-pci.xml").empty());  // Ethernet of unknown state
   CHECK(paths("made-2s-gpu-hfi.xml", {adapter_on(1)}).pools.size() == 2);  // slower kind
 }
 
