@@ -46,6 +46,29 @@ void say_spanning(const Machine& machine, const RankCpus& placement) {
       spanning, placement.size()));
 }
 
+// One matrix, or one for each interval, and the ranks of the matrices.
+struct Series {
+  NodePart part;
+  std::vector<CommMatrix> matrices;
+  std::vector<double> off_node = {};  // of one matrix; as in Workload
+};
+
+void say_far(const MachineChoice& choice, const SlotSet& slots, const Series& series) {
+  const AdapterPaths& ways = choice.model.adapters;
+  std::vector<std::size_t> far;
+  for (std::size_t i = 0; i < std::min(slots.size(), series.off_node.size()); ++i) {
+    const int node = slots[i].node.value;
+    if (series.off_node[i] > 0 && ways.home_of(static_cast<int>(i), node) != node) far.push_back(i);
+  }
+  if (far.empty()) return;
+  const std::size_t first = far.front();
+  say(fmt::format(
+      "the mapping puts {} of the ranks that send to other nodes on another NUMA node than their "
+      "network adapter, such as rank {}; 'ondeloc topology' lists the CPUs near each adapter",
+      far.size(),
+      first < series.part.ranks.size() ? series.part.ranks[first] : static_cast<int>(first)));
+}
+
 Term evaluate_terms(const MachineChoice& choice, const SlotSet& slots, const CommMatrix& matrix,
                     std::span<const double> off_node) {
   Mapping mapping;  // rank i on slot i
@@ -186,13 +209,6 @@ std::string to_json_text(const MachineChoice& choice, const std::vector<Term>& t
   return json_text(all);
 }
 
-// One matrix, or one for each interval, and the ranks of the matrices.
-struct Series {
-  NodePart part;
-  std::vector<CommMatrix> matrices;
-  std::vector<double> off_node = {};  // of one matrix; as in Workload
-};
-
 Result<Series> read_traffic(const EvaluateOptions& options) {
   const std::string& file = options.intervals.empty() ? options.traffic.file : options.intervals;
   auto source = open_traffic(file, options.intervals.empty() ? Need::kTraffic : Need::kSeries);
@@ -234,6 +250,7 @@ Result<std::string> run_evaluate(const EvaluateOptions& options) {
   if (!placement) return placement.error();
   say_spanning(choice->machine, *placement);
   const SlotSet slots = slots_of(choice->machine, *placement);
+  say_far(*choice, slots, *series);
   std::vector<Term> terms;
   const int placed = static_cast<int>(placement->size());
   for (const CommMatrix& matrix : series->matrices)

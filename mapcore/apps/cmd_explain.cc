@@ -79,6 +79,7 @@ std::string gpus_text(const std::vector<ReportedRank>& ranks, int rank) {
 }
 
 Result<std::string> explain(const Run& run, const std::vector<ReportedRank>& ranks,
+                            const std::vector<ReportedAdapter>& adapters,
                             const ExplainCommand& options) {
   if (options.interval >= 0) {
     const auto index = static_cast<std::size_t>(options.interval);
@@ -90,6 +91,7 @@ Result<std::string> explain(const Run& run, const std::vector<ReportedRank>& ran
   std::string text = table_text(run, options.rank) + legend_text(run);
   if (options.rank >= 0) text += "\n" + rank_text(run, options.rank, ranks);
   text += gpus_text(ranks, options.rank);
+  if (options.rank < 0 && !adapters.empty()) text += "\n" + adapters_text(adapters);
   return text + "\n" + verdict_text(run);
 }
 
@@ -102,13 +104,13 @@ Result<std::string> run_explain(const ExplainCommand& options) {
   if (file->kind == InputKind::kReport) {
     const auto report = parse_report_run(file->text, file->name);
     if (!report) return report.error();
-    return explain(report->run, report->ranks, options);
+    return explain(report->run, report->ranks, report->adapters, options);
   }
   auto source = open_traffic(*std::move(file));
   if (!source) return std::move(source).error();
   const auto replay = replay_source(options.setup, *source, options.file);
   if (!replay) return replay.error();
-  return explain(run_of(*replay, options.setup.loop.seconds), {}, options);
+  return explain(run_of(*replay, options.setup.loop.seconds), {}, {}, options);
 }
 
 }  // namespace

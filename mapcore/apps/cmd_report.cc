@@ -117,7 +117,7 @@ std::string head_text(const ReportRun& report) {
                       at_stake(report.run));
   for (const ReportedNuma& node : report.numa)
     text += fmt::format("NUMA node {}: CPUs {}\n", node.os, node.cpus);
-  return text;
+  return text + adapters_text(report.adapters);
 }
 
 // "before": if no rank had moved.

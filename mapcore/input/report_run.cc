@@ -9,6 +9,7 @@
 
 #include "mapcore/base/ids.h"
 #include "mapcore/base/printable.h"
+#include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 
 namespace ondeloc {
@@ -169,6 +170,15 @@ std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& 
   return node.empty() ? name : name + " on " + shorten(node);
 }
 
+std::string adapters_text(const std::vector<ReportedAdapter>& adapters) {
+  std::string text;
+  for (const ReportedAdapter& adapter : adapters)
+    text +=
+        fmt::format("through {} to other nodes: {} from ranks near it, {} from other ranks\n",
+                    adapter.name, bytes_text(adapter.near_bytes), bytes_text(adapter.far_bytes));
+  return text;
+}
+
 Result<ReportRun> parse_report_run(std::string_view text, const std::string& name) {
   if (is_json_too_deep(text))
     return Error(fmt::format("report '{}': brackets nest deeper than {}", name, kMaxJsonDepth));
@@ -184,6 +194,10 @@ Result<ReportRun> parse_report_run(std::string_view text, const std::string& nam
   read_topology(field(report, "topology"), out);
   read_origin(field(report, "origin"), out);
   read_ranks(report, out);
+  for (const ReportJson& adapter : field(report, "adapters"))
+    if (field(adapter, "name").is_string())
+      out.adapters.push_back({plain(field(adapter, "name")), amount(adapter, "near_bytes"),
+                              amount(adapter, "far_bytes")});
   out.levels = levels_of(field(field(report, "totals"), "domains"));
   read_model(field(report, "model"), out);
   out.run = run_of(report);

@@ -46,6 +46,12 @@ struct ReportedDevice {
   std::string near;             // CPUs; empty: unknown
 };
 
+// Bytes to other nodes that ranks sent through a network adapter: those near it, and others.
+struct ReportedAdapter {
+  std::string name;
+  double near_bytes = 0, far_bytes = 0;
+};
+
 struct ReportRun {
   std::string node, mode, algorithm;
   std::uint64_t job = 0, step = 0;
@@ -55,6 +61,7 @@ struct ReportRun {
   std::vector<ReportedCache> caches;
   std::vector<std::string> cores;       // CPUs of each; empty: unknown
   std::vector<ReportedDevice> devices;  // network adapters and GPUs
+  std::vector<ReportedAdapter> adapters;
   std::vector<ReportedRank> ranks;
   std::vector<ReportedCell> matrix;  // between ranks of the node
   TrafficChange levels;              // of the whole run: at the start, as the ranks moved
@@ -69,6 +76,9 @@ struct ReportRun {
 // a node may be missing.
 std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& node,
                       const std::string& without_job = "run");
+
+// A line for each adapter.
+std::string adapters_text(const std::vector<ReportedAdapter>& adapters);
 
 Result<ReportRun> parse_report_run(std::string_view text, const std::string& name);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells which network adapters carried the bytes that left the node, and from how far. Thread
-// safety: pure function.
+// safety: pure functions.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "mapcore/base/cpu_set.h"
 #include "mapcore/devices/device.h"
 #include "mapcore/report/report.h"
 
@@ -16,5 +17,8 @@ namespace ondeloc {
 // ranks whose last CPUs are near the adapter. Ranks with several adapters, and adapters whose place
 // is not known, are left out. REQUIRES: report.ranks and report.off_node are filled.
 std::vector<ReportAdapter> bytes_by_adapter(std::span<const Device> devices, const Report& report);
+
+// The world ranks whose bytes are `far_bytes` of an adapter. REQUIRES: as above.
+CpuSet ranks_far_from_adapters(std::span<const Device> devices, const Report& report);
 
 }  // namespace ondeloc

@@ -100,6 +100,28 @@ std::string note_of_ranks_away(const Report& report) {
       away.to_list());
 }
 
+// Ranks that the mapper moves are where the cost model wants them: only a rankfile is worth a word.
+std::string note_of_far_senders(const MapperState& state, const Report& report) {
+  if (state.config.options.mode != Mode::kStatic) return "";
+  const CpuSet far = ranks_far_from_adapters(state.machine.devices, report);
+  if (far.empty()) return "";
+  return fmt::format(
+      "network adapters: ranks {} are bound away from the adapter that they send through; "
+      "`ondeloc topology` lists the CPUs near each",
+      far.to_list());
+}
+
+// " (25 % far from its adapter)", if the adapters are known.
+std::string far_text(const Report& report) {
+  double near = 0, far = 0;
+  for (const ReportAdapter& adapter : report.adapters) {
+    near += static_cast<double>(adapter.near_bytes);
+    far += static_cast<double>(adapter.far_bytes);
+  }
+  if (near + far <= 0) return "";
+  return fmt::format(" ({:.0f} % far from its adapter)", 100 * far / (near + far));
+}
+
 }  // namespace
 
 void collect_report(const MapperState& state, Report& report) {
@@ -126,6 +148,8 @@ void collect_report(const MapperState& state, Report& report) {
   }
   if (std::string away = note_of_ranks_away(report); !away.empty())
     report.notes.push_back(std::move(away));
+  if (std::string far = note_of_far_senders(state, report); !far.empty())
+    report.notes.push_back(std::move(far));
   if (state.gpus != nullptr) {
     for (std::string& note : state.gpus->notes(state.ranks))
       report.notes.push_back(std::move(note));
@@ -167,12 +191,13 @@ std::string summary_line(const Report& report) {
   const auto count = [](int number, const char* noun) {
     return counted(static_cast<std::size_t>(number), noun);
   };
-  return fmt::format("{}: {}, {} between them{}, {}, {}, mapper {} CPU of {}", report.node,
-                     counted(report.ranks.size(), "rank"), bytes_text(bytes),
-                     off_node > 0 ? fmt::format(", {} to other nodes", bytes_text(off_node)) : "",
-                     count(report.remaps, "remap"), count(report.migrations, "migration"),
-                     seconds_text(report.mapper_cpu_ms * 1e-3),
-                     seconds_text(report.wall_ms * 1e-3));
+  return fmt::format(
+      "{}: {}, {} between them{}, {}, {}, mapper {} CPU of {}", report.node,
+      counted(report.ranks.size(), "rank"), bytes_text(bytes),
+      off_node > 0 ? fmt::format(", {} to other nodes{}", bytes_text(off_node), far_text(report))
+                   : "",
+      count(report.remaps, "remap"), count(report.migrations, "migration"),
+      seconds_text(report.mapper_cpu_ms * 1e-3), seconds_text(report.wall_ms * 1e-3));
 }
 
 }  // namespace ondeloc

@@ -12,6 +12,7 @@ TEST_CASE("the story of a report has its intervals, decisions and ranks") {
               "gpus":["card1","card2"],"gpu_source":"open","gpus_near_at_start":false,
               "gpus_near_at_end":true},{"rank":-1}],
     "matrix":[{"src":3,"dst":4,"bytes":9,"messages":1}],
+    "adapters":[{"name":"mlx5\u001b0","near_bytes":5000,"far_bytes":-1},7],
     "intervals":[{"t":0.5,"bytes":9,"cost_before":0.1,"decision":"small","gain":0.01,
                   "threshold":0.02,"remote_share_before":null},
                  {"t":1.5,"bytes":9,"cost_before":0.1,"decision":"remaps","moved":[3],
@@ -22,6 +23,8 @@ TEST_CASE("the story of a report has its intervals, decisions and ranks") {
                                       "r");
   REQUIRE(found.ok());
   CHECK(found->node == "n?1");
+  CHECK(adapters_text(found->adapters) ==
+        "through mlx5?0 to other nodes: 5 kB from ranks near it, 0 B from other ranks\n");
   REQUIRE(found->ranks.size() == 1);
   CHECK(found->ranks[0].last_cpus == "1");
   CHECK(found->ranks[0].gpus == "card1, card2 (open), away at the start, near at the end");

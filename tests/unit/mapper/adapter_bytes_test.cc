@@ -43,6 +43,7 @@ TEST_CASE("all ranks send through the only adapter, from near or far") {
   const std::vector<Device> devices = {adapter(DeviceKind::kInfiniband, "mlx5_0", "0-7"),
                                        adapter(DeviceKind::kEthernet, "eth0", "8-15")};
   CHECK(text_of(devices, two_ranks("", "")) == "mlx5_0 100+30;");
+  CHECK(ranks_far_from_adapters(devices, two_ranks("", "")).to_list() == "5");
 }
 
 TEST_CASE("the adapters that nic= chose for the ranks count") {

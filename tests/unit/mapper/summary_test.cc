@@ -18,6 +18,9 @@ TEST_CASE(
   CHECK(summary_line(report) ==
         "n1: 2 ranks, 1.5 MB between them, 150 MB to other nodes, 1 remap, 2 migrations, mapper 3 "
         "ms CPU of 1.5 s");
+  report.adapters = {{"mlx5_0", 30'000'000, 90'000'000}, {"mlx5_1", 30'000'000, 0}};
+  CHECK(summary_line(report).find(", 150 MB to other nodes (60 % far from its adapter), ") !=
+        std::string::npos);
   report.off_node.clear();
   CHECK(summary_line(report).find("other nodes") == std::string::npos);
 }
