@@ -13,6 +13,11 @@ module counts
       integer(c_int), value :: world_destination
       integer(c_long_long), value :: bytes
     end subroutine
+    subroutine counts_add_from(world_source, bytes) bind(C)
+      import :: c_int, c_long_long
+      integer(c_int), value :: world_source
+      integer(c_long_long), value :: bytes
+    end subroutine
     subroutine counts_end() bind(C)
     end subroutine
     function counts_dry() bind(C) result(dry)

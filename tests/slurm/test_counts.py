@@ -77,6 +77,17 @@ class Counts(counting.Counting):
                 report = self.assert_exact("one_sided", makes_communicators=True, transport=transport)
                 self.assertIn("each transfer is counted", " ".join(report["notes"]))
 
+    def test_one_sided_of_fortran(self):
+        for program in "fortran_one_sided_mpif", "fortran_one_sided_f08":
+            with self.subTest(program):
+                self.assert_exact(program, makes_communicators=True)
+
+    def test_one_sided_by_the_way_of_the_network(self):
+        """osc/rdma of Open MPI 5 moves the data by the components of the network. None of it passes the table of messages."""
+        if not pathlib.Path(harness.APPS, "partitioned").exists():
+            return  # Open MPI 4
+        self.assert_exact("one_sided", "1", makes_communicators=True, env={"OMPI_MCA_osc": "rdma"})
+
     def test_collectives_without_messages(self):
         """coll/sm moves the data of collectives through shared memory, which no count contains."""
         for priority in "0", "100":

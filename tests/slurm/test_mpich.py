@@ -57,7 +57,7 @@ class Counts(Mpich):
                 self.assertIn("MPI Sessions are used", " ".join(report["notes"]))
 
     def test_fortran(self):
-        for program in "fortran_mpif", "fortran_f08":
+        for program in "fortran_mpif", "fortran_f08", "fortran_one_sided_mpif", "fortran_one_sided_f08":
             with self.subTest(program):
                 self.assert_exact(program)
 
