@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // step_of_many RANKS RANK_LIBRARY PROGRAM [ARGUMENT...]
-// Runs an MPICH program under mpiexec.mpich as a step of RANKS ranks on one node, without Slurm: a
-// real segment, the environment that the plugin sets, the rank library preloaded (behind what
-// STEP_PRELOAD names). Then prints one line for each cell that is not empty, "src dst bytes
-// messages", and one line for each rank, "rank N library L notes X modelled BYTES MESSAGES".
-// Exit status: the launcher's. mpiexec.mpich starts this program again for each rank.
+// Runs an MPI program under mpiexec.mpich (or STEP_LAUNCHER) as a step of RANKS ranks on one node,
+// without Slurm: a real segment, the environment that the plugin sets, the rank library preloaded
+// (behind what STEP_PRELOAD names and in front of STEP_BEHIND). Then prints one line for each cell
+// that is not empty, "src dst bytes messages", and one line for each rank, "rank N library L notes
+// X modelled BYTES MESSAGES". Exit status: the launcher's. The launcher starts this program again
+// for each rank.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,25 +46,36 @@ ondeloc::Result<ondeloc::UniqueFd> make_segment(std::uint32_t ranks) {
   _exit(127);
 }
 
+// The rank library leaves alone what another launcher than Slurm has started by PMIx.
+void hide_namespace() {
+  const std::string name = variable("PMIX_NAMESPACE", "");
+  if (name.empty()) return;
+  setenv("STEP_NAMESPACE", name.c_str(), 1);
+  unsetenv("PMIX_NAMESPACE");
+}
+
 // In a rank: `words` are RANKS RANK_LIBRARY PROGRAM ...
 [[noreturn]] void join(char** words) {
   const int fd = open(variable(kSegment, "").c_str(), O_RDWR);
   if (fd < 0) std::perror("step_of_many: the segment"), _exit(127);
-  const std::string rank = variable("PMI_RANK", "0"), before = variable("STEP_PRELOAD", "");
+  const std::string rank = variable("PMI_RANK", variable("PMIX_RANK", "0").c_str()),
+                    before = variable("STEP_PRELOAD", ""), behind = variable("STEP_BEHIND", "");
+  hide_namespace();
   const std::string step = std::string(ONDELOC_ENV_STEP_VERSION) + " fd=" + std::to_string(fd) +
                            " transport=auto interval_ms=500 job=1 step=0 local_ranks=" + words[0] +
                            " world_ranks=" + words[0];
   setenv(ONDELOC_ENV_STEP, step.c_str(), 1);
   setenv("SLURM_PROCID", rank.c_str(), 1);
   setenv("SLURM_LOCALID", rank.c_str(), 1);
-  setenv("LD_PRELOAD", (before.empty() ? words[1] : before + ":" + words[1]).c_str(), 1);
+  setenv("LD_PRELOAD", (before + " " + words[1] + " " + behind).c_str(), 1);
   become(words + 2);
 }
 
 [[noreturn]] void launch(char** argv, int fd) {
   const std::string path = "/proc/" + std::to_string(getppid()) + "/fd/" + std::to_string(fd);
   setenv(kSegment, path.c_str(), 1);
-  std::vector<std::string> words{"mpiexec.mpich", "-n", argv[1], argv[0]};
+  std::vector<std::string> words{variable("STEP_LAUNCHER", "mpiexec.mpich"), "-n", argv[1],
+                                 argv[0]};
   std::vector<char*> command;
   for (std::string& word : words) command.push_back(word.data());
   for (char** word = argv + 1; *word != nullptr; ++word) command.push_back(*word);
