@@ -156,7 +156,8 @@ class OnlineMapper {
                         config_.options.memory, real);
     if (!plan) return std::move(plan).error();
     placement_ = std::make_unique<Placement>(*std::move(plan));
-    gpus_.emplace(machine_->devices, config_.devices_root);
+    gpus_.emplace(machine_->devices, config_.devices_root,
+                  config_.nvml.empty() ? kNvmlLibrary : config_.nvml);
     gpus_->look(ranks());
     placement_->start_allowed(allowed_by_gpus(), gpus_->has_unknown());
     return {};

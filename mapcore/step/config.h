@@ -21,6 +21,7 @@ struct MapperConfig {
   std::uint32_t min_interval_ms = SiteOptions().min_interval_ms;
   std::string no_events;     // why nobody listens to events, for the notes; empty: somebody does
   std::string devices_root;  // for tests: the tree of /proc and /sys in which GPUs are looked for
+  std::string nvml;          // for tests: the library in place of NVIDIA's; empty: that one
   bool read_rows = true;     // false: test switch no-rows
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <thread>
 
 #include "mapcore/binding/affinity.h"
@@ -17,8 +18,10 @@
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/devices/made_tree.h"
+#include "tests/unit/mapper/loaded_nvml.h"
 #include "tests/unit/step/fake_step.h"
 #include "tests/unit/step/waiting_ranks.h"
+#include "tests/unit/temp_dir.h"
 #include "tests/unit/test_data.h"
 
 namespace gpu_test {
@@ -45,7 +48,9 @@ void environment(MadeTree& tree, pid_t pid, const std::string& entry) {
 
 // A step of four ranks, two on each node, of which 0 and 2, and 1 and 3, are partners.
 nlohmann::json run_step(const Step& step, const MadeTree& tree, bool waits,
-                        const char* options = "online,interval=50ms,max-interval=200ms") {
+                        const char* options = "online,interval=50ms,max-interval=200ms",
+                        const std::string& topology = two_gpus(),
+                        const std::string& nvml = "/nowhere") {
   const std::string pattern =
       (std::filesystem::temp_directory_path() / fmt::format("ondeloc-gpu-{}-%N.json", getpid()))
           .string();
@@ -55,8 +60,9 @@ nlohmann::json run_step(const Step& step, const MadeTree& tree, bool waits,
   config.options.report = pattern;
   config.node = "n1";
   config.min_interval_ms = 10;
-  config.topology = two_gpus();
+  config.topology = topology;
   config.devices_root = tree.root();
+  config.nvml = nvml;
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
     const auto moved = [&] {
@@ -150,6 +156,39 @@ TEST_CASE("a rank that Slurm put away from its GPU is moved to it", "[cpus]") {
   }();
   CHECK(end_of(report, 0) == "1");
   CHECK(report["ranks"][0]["gpus_near_at_start"] == false);
+  CHECK(report["ranks"][0]["gpus_near_at_end"] == true);
+}
+
+TEST_CASE("a rank that has all GPUs open is moved to the one that NVIDIA's driver tells",
+          "[cpus]") {
+  if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
+  Step step(two_by_two(), std::vector<Habit>(kRanks), 1);
+  MadeTree tree;
+  const TempDir dir;
+  const std::string topology = dir.path() + "/nvidia.xml";
+  write_text(topology,
+             std::regex_replace(read_text(two_gpus()), std::regex("1002:74a0"), "10de:2330"));
+  const LoadedNvml made;
+  for (const int gpu : {0, 1}) {
+    made.state->gpus[gpu].bus = gpu == 0 ? 0x10 : 0x20;
+    tree.write(fmt::format("/proc/driver/nvidia/gpus/{}/information", kGpus[gpu]),
+               fmt::format("Device Minor: \t {}", 1 - gpu));
+  }
+  made.add(1, step.pids[0]);
+  tree.link_as_is("/proc/self/ns/pid", "pid:[4026531836]");
+  std::thread later([&] {
+    usleep(400'000);
+    for (const int minor : {0, 1})
+      tree.link_as_is(fmt::format("/proc/{}/fd/{}", step.pids[0], 5 + minor),
+                      fmt::format("/dev/nvidia{}", minor));
+  });
+  const auto report =
+      run_step(step, tree, true, "online,interval=50ms,max-interval=200ms", topology, made.path);
+  later.join();
+  INFO(report.dump(1));
+  CHECK(end_of(report, 0) == "1");
+  CHECK(report["ranks"][0]["gpu_source"] == "nvml");
+  CHECK(report["ranks"][0]["gpus"].size() == 1);
   CHECK(report["ranks"][0]["gpus_near_at_end"] == true);
 }
 

@@ -2,12 +2,10 @@
 // The GPUs that NVIDIA's library tells, asked of a library that the test controls.
 #include "mapcore/mapper/nvml.h"
 
-#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,36 +14,13 @@
 #include "mapcore/mapper/gpu_watch.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/devices/made_tree.h"
-#include "tests/unit/mapper/made_nvml.h"
+#include "tests/unit/mapper/loaded_nvml.h"
 #include "tests/unit/step/waiting_ranks.h"
 
 namespace nvml_test {
 using namespace ondeloc;
 
 namespace {
-
-const std::string kDirectory = ONDELOC_MADE_NVML;
-
-// Keeps the library loaded, so that its state outlives an Nvml.
-struct Made {
-  explicit Made(const std::string& name = "made_nvml")
-      : path(kDirectory + "/" + name + ".so"),
-        library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), dlclose) {
-    REQUIRE(library);
-    state = reinterpret_cast<MadeNvml* (*)()>(dlsym(library.get(), kMadeNvmlState))();
-    *state = MadeNvml();
-    state->count = 2;
-    state->gpus[0].bus = 0x1b;
-    state->gpus[1].bus = 0x9b;
-  }
-  void add(int gpu, pid_t pid) {
-    MadeNvml::Device& whole = state->gpus[gpu].whole;
-    whole.pids[whole.count++] = static_cast<unsigned>(pid);
-  }
-  std::string path;
-  std::unique_ptr<void, int (*)(void*)> library;
-  MadeNvml* state = nullptr;
-};
 
 std::string gpus_of(Nvml& nvml, pid_t pid) {
   const NvidiaProcesses* told = nvml.processes();
@@ -66,7 +41,7 @@ std::size_t known(Nvml& nvml) {
 TEST_CASE("NVIDIA's library tells the GPUs of a process, by PCI address") {
   for (const char* name : {"made_nvml", "made_nvml_v2"}) {
     CAPTURE(name);
-    Made made(name);
+    LoadedNvml made(name);
     made.add(1, 17);
     made.add(0, 18);
     made.add(1, 18);
@@ -81,7 +56,7 @@ TEST_CASE("NVIDIA's library tells the GPUs of a process, by PCI address") {
 }
 
 TEST_CASE("the library is ended with its user, if it was started") {
-  Made made;
+  LoadedNvml made;
   { Nvml unused(made.path); }
   CHECK(made.state->ended == 0);
   {
@@ -92,7 +67,7 @@ TEST_CASE("the library is ended with its user, if it was started") {
 }
 
 TEST_CASE("graphics count too, and a hundred processes and more") {
-  Made made;
+  LoadedNvml made;
   made.state->gpus[0].graphics_pid = 5;
   for (int i = 0; i < 150; ++i) made.add(1, 1000 + i);
   Nvml nvml(made.path);
@@ -101,7 +76,7 @@ TEST_CASE("graphics count too, and a hundred processes and more") {
 }
 
 TEST_CASE("the parts of a divided GPU stand for the GPU") {
-  Made made;
+  LoadedNvml made;
   MadeNvml::Gpu& gpu = made.state->gpus[0];
   gpu.whole.result = 4;  // no permission
   gpu.part_count = 2;
@@ -118,11 +93,11 @@ TEST_CASE("a library that is missing, or fails, or lacks a function tells nothin
   Nvml missing("/nowhere/libnvidia-ml.so.1");
   CHECK(missing.processes() == nullptr);
   CHECK(missing.processes() == nullptr);
-  Made without("made_nvml_without");
+  LoadedNvml without("made_nvml_without");
   Nvml lacking(without.path);
   CHECK(lacking.processes() == nullptr);
   CHECK(without.state->started == 0);
-  Made made;
+  LoadedNvml made;
   made.state->init_result = 9;  // the driver is not loaded
   {
     Nvml failing(made.path);
@@ -134,7 +109,7 @@ TEST_CASE("a library that is missing, or fails, or lacks a function tells nothin
 }
 
 TEST_CASE("an answer that does not fit is not believed") {
-  Made made;
+  LoadedNvml made;
   made.add(1, 17);
   Nvml nvml(made.path);
   for (const unsigned claims : {65U, 100000U, 0xffffffffU}) {
@@ -156,12 +131,12 @@ TEST_CASE("an answer that does not fit is not believed") {
 }
 
 TEST_CASE("the mapper's filter of system calls lets the library be loaded") {
-  Made made;
+  LoadedNvml made;
   made.add(1, 17);
   const pid_t child = fork();
   if (child == 0) {
     forbid_unneeded_calls();
-    Nvml nvml(kDirectory + "/made_nvml_v2.so");
+    Nvml nvml(LoadedNvml::file("made_nvml_v2"));
     const NvidiaProcesses* told = nvml.processes();
     const bool opens = access("/dev/null", R_OK) == 0;
     _exit(told != nullptr && opens ? 0 : 1);
@@ -207,7 +182,7 @@ TEST_CASE("the GPUs on which the driver tells a context count, if several are op
   node.open_both(pid);
   const auto devices = scan_gpus(node.tree.root());
   REQUIRE(devices.size() == 2);
-  Made made;
+  LoadedNvml made;
   Nvml nvml(made.path);
   const auto use = [&] {
     return use_text(
@@ -244,7 +219,7 @@ TEST_CASE("a watch asks the driver once for all ranks, and again only now and th
   Ranks ranks(4);
   ranks.refresh(waiting.view());
   Node node;
-  Made made;
+  LoadedNvml made;
   for (std::size_t rank = 0; rank < 4; ++rank) {
     node.open_both(waiting.pid(rank));
     made.add(rank == 0 ? 1 : 0, waiting.pid(rank));
@@ -269,7 +244,7 @@ TEST_CASE("the driver's pids mean nothing to a mapper in a pid namespace of its 
   node.open_both(waiting.pid(0));
   node.tree.remove("/proc/self");
   node.tree.link_as_is("/proc/self/ns/pid", "pid:[4026532000]");
-  Made made;
+  LoadedNvml made;
   made.add(1, waiting.pid(0));
   GpuWatch watch(scan_gpus(node.tree.root()), node.tree.root(), made.path);
   CHECK(watch.look(ranks));
