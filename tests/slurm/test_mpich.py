@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPICH under srun --mpi=pmi2: point-to-point messages are counted exactly, collectives by a model and apart, ranks are
 moved, and a program that started alone is told what to do."""
+import json
+import re
+import subprocess
+
 import counting
 import harness
 
@@ -86,6 +90,27 @@ class Alone(Mpich):
                 report = self.run_mpich("send_modes", env={"COUNT_OUT": ""})
                 self.assertEqual(counting.of_report(report), {})
                 self.assertIn("start it with srun --mpi=pmi2", " ".join(report["notes"]))
+
+
+class Adapter(Mpich):
+    def opened(self, ondeloc, env=None):
+        """Returns the network devices that UCX opens in a rank."""
+        result = self.srun("-n1", f"--mpi={self.mpi}", f"{harness.APPS}/mpich_send_modes", ondeloc=ondeloc,
+                           env={"COUNT_OUT": "", "UCX_LOG_LEVEL": "debug", **(env or {})})
+        self.assert_ran(result)
+        return set(re.findall(r"\btcp/(\w+)", result.stdout + result.stderr))
+
+    def test_ucx_opens_only_the_adapter_that_nic_names(self):
+        """UCX also opens lo, and all other interfaces that are up, unless it is told not to."""
+        without = self.opened("online")
+        self.assertIn("lo", without)
+        self.assertEqual(self.opened("online,nic=auto"), without)  # a step on one node
+        told = subprocess.run([f"{harness.STAGE}/bin/ondeloc", "topology", "--format", "json"], capture_output=True, check=True).stdout
+        for device in json.loads(told)["devices"]:
+            if device["kind"] == "Ethernet adapter" and device["name"] in without:
+                nic = f"online,nic={device['name']}"
+                self.assertEqual(self.opened(nic), {device["name"]})
+                self.assertEqual(self.opened(nic, {"UCX_NET_DEVICES": "lo"}), {"lo"})
 
 
 if __name__ == "__main__":
