@@ -169,9 +169,9 @@ Mapping place_on_slots(const MapRequest& request, std::span<const int> part, Pla
     if (taken[s] == 0) free[part_of(s)].push_back(slot);
   }
   const std::vector<const Pu*> slot_pus = pus_of_slots(request);
-  const std::map<int, int> used = used_cores(slot_pus, taken);
   for (std::size_t k = 0; k < nodes; ++k) {
-    if (free[k].size() > ranks[k].size()) put_idle_cores_first(free[k], slot_pus, used);
+    if (free[k].size() > ranks[k].size())
+      put_idle_cores_first(free[k], slot_pus, used_cores(slot_pus, taken));
     NodePlacer placer(request, slot_pus, mapping);
     placer.place(free[k], ranks[k]);
   }

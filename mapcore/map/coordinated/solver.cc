@@ -24,6 +24,7 @@ class Solver {
         previous_(problem.previous) {}
 
   Part run() {
+    if (problem_.effort < 1) return quick();
     const double least = least_cost(ranks_.rows, target_);
     if (!previous_.empty()) {
       now_ = value_of(graph_, target_, previous_, scratch_);
@@ -52,6 +53,19 @@ class Solver {
     if (is_less(limit, value.cost) || (!start_.empty() && !is_better(value, start_value_))) return;
     start_value_ = value;
     start_ = std::move(part);
+  }
+
+  // The better of a multilevel solution and of blocks of ranks that merging gives, each refined
+  // once.
+  Part quick() {
+    const Graph& skeleton = ranks_.skeleton();
+    Part part = coarse_solution(skeleton, target_,
+                                problem_.levels ? *problem_.levels : levels_of(skeleton, target_));
+    if (part.empty()) part = packed_start(graph_, target_);
+    if (problem_.effort < 0) return part;
+    search().offer(part);
+    search().offer(block_start(skeleton, target_));
+    return previous_.empty() ? search().best() : search().relabel_to_previous(previous_);
   }
 
   void value_starts(double least) {

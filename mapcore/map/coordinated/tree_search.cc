@@ -38,6 +38,10 @@ void TreeSearch::offer(const Part& part) {
   if (part.empty()) return;
   state_.reset(part);
   keep_better();
+  descend_from_all();
+}
+
+void TreeSearch::descend_from_all() {
   std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
   queue_.clear();
   for (int i = target_.ranks - 1; i >= 0; --i) mark(i);
@@ -114,13 +118,12 @@ void TreeSearch::consider_swaps(int rank, int to, double slack, Choice& best) {
 // Applies the best move or swap of the rank, if one improves the value.
 bool TreeSearch::improve(int rank) {
   const int from = state_.part()[rank];
-  const double relief = std::max(0.0, state_.congestion() - target_.least_congestion);
   const double tie = kTieTolerance * state_.value().cost;
   Choice best{state_.value()};
   for (const TreeEdge& edge : target_.row(rank)) edge_to_[edge.peer] = &edge;
   for (int to = 0; to < target_.llcs; ++to) {
     if (to == from || target_.capacity[to] == 0) continue;
-    const double slack = (state_.may_relieve(from, to) ? relief : 0) + tie;
+    const double slack = state_.relief(from, to) + tie;
     const double alone = state_.price(rank, to) - state_.price(rank, from);
     if (state_.free_slots(to) > 0 && alone < slack) consider(rank, -1, to, nullptr, best);
     consider_swaps(rank, to, slack, best);
@@ -160,9 +163,14 @@ void TreeSearch::apply(int rank, int partner, int to) {
   work_ -= static_cast<std::int64_t>(target_.row(rank).size()) + target_.llcs;
 }
 
+// Moves two ranks, each to any cache or, as often, to the cache of a peer.
 void TreeSearch::kick(std::uint64_t& random) {
-  for (int turn = 2 + below(random, 2); turn > 0; --turn) {
-    const int rank = below(random, target_.ranks), to = below(random, target_.llcs);
+  for (int turn = 0; turn < 2; ++turn) {
+    const int rank = below(random, target_.ranks);
+    const auto row = target_.row(rank);
+    int to = below(random, target_.llcs);
+    if (below(random, 2) == 0 && !row.empty())
+      to = state_.part()[row[below(random, static_cast<int>(row.size()))].peer];
     const auto& members = state_.members(to);
     const int places = static_cast<int>(members.size()) + (state_.free_slots(to) > 0 ? 1 : 0);
     if (to == state_.part()[rank] || places == 0) continue;
@@ -190,12 +198,15 @@ void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
   queue_.clear();
   Value value = state_.value();
   work_ = work;
+  const auto allowed_work = static_cast<double>(work);
   recording_ = true;
   while (work_ > 0) {
     --work_;
     kick(random);
     descend();
-    if (is_better(value, state_.value())) {
+    const double left = static_cast<double>(std::max<std::int64_t>(0, work_)) / allowed_work;
+    const double most = value.cost * (1 + tuning::kTreeThreshold * left);
+    if (is_better(value, state_.value()) && !is_less(state_.value().cost, most)) {
       go_back();
       continue;
     }
@@ -208,6 +219,9 @@ void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
   // Sums kept over thousands of steps have drifted in the last bits.
   state_.reset(best_);
   value_ = state_.value();
+  // The last descent may have ended with the work.
+  for (const int rank : queue_) waiting_[rank] = 0;
+  descend_from_all();
 }
 
 bool TreeSearch::bring_home(int rank, const Part& previous) {

@@ -18,7 +18,10 @@ class TreeSearch {
   void offer(const Part& part);
   // Keeps the part, without refinement, if the part is the best.
   void adopt(const Part& part);
-  // Perturbs and refines the best part repeatedly until the work is used up.
+  // Perturbs and refines the best part repeatedly until the work is used up, and makes the best
+  // part a local optimum. A result that costs more is accepted up to a threshold, which falls to 0
+  // with the work that is left (G. Dueck and T. Scheuer, "Threshold accepting", J. Comput. Phys.
+  // 90, 1990).
   void iterate(std::uint64_t seed, std::int64_t work);
   // Returns the best part, with as many ranks as possible brought back without loss.
   Part bring_back(const Part& previous);
@@ -39,6 +42,7 @@ class TreeSearch {
     int rank, partner, from;
   };
   void keep_better();
+  void descend_from_all();
   void descend();
   bool improve(int rank);
   void consider_swaps(int rank, int to, double slack, Choice& best);

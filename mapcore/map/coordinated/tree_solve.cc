@@ -18,6 +18,7 @@
 namespace ondeloc::coordinated {
 namespace {
 
+constexpr int kRough = -1;  // effort of a solution to compare with
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 bool are_in_proportion(const CostModel& model, int ranks) {
@@ -49,6 +50,7 @@ class TreeSolver {
       : request_(request),
         effort_(effort),
         ranks_(request),
+        over_nodes_(Target::from(request, ranks_.strength)),
         tree_(request),
         previous_(llcs_of(request, request.previous)),
         search_(tree_) {}
@@ -62,11 +64,13 @@ class TreeSolver {
       if (!previous_.empty()) mapping_ = to_mapping();
       return settle();
     }
-    const Part over_nodes = solve_nodes(1), fresh = solve_inside(over_nodes);
-    if (needs_no_change(fresh)) return request_.previous;
-    search_.offer(best_start_);
+    if (needs_no_change()) return request_.previous;
+    const Part nodes = solve_nodes(0), fresh = solve_inside(nodes);
+    // Refinement does not bring a start beyond reach to the best.
+    if (search_.value_of(best_start_).cost < tuning::kWithinReach * search_.value_of(fresh).cost)
+      search_.offer(best_start_);
     if (!previous_.empty()) {
-      if (nodes_of(tree_, previous_) != over_nodes)
+      if (nodes_of(tree_, previous_) != nodes)
         search_.offer(solve_inside(nodes_of(tree_, previous_)));
       search_.offer(previous_);
     }
@@ -78,7 +82,10 @@ class TreeSolver {
   }
 
  private:
-  std::int64_t work() const { return tuning::kTreeWork * tree_.ranks; }
+  std::int64_t work() const {
+    return tuning::kTreeWork * tree_.ranks +
+           (tree_.ranks <= tuning::kFewOnTree ? tuning::kTreeWorkOfFew : 0);
+  }
 
   // Returns the cheapest mapping, or the present one if the gain is next to nothing.
   Mapping settle() {
@@ -87,20 +94,21 @@ class TreeSolver {
     return std::move(mapping_);
   }
 
-  // The usual interval: the present mapping costs no more than the starts and than a fresh
+  // The usual interval: the present mapping costs no more than the starts and than a rough fresh
   // solution, and no move or swap improves it. EFFORT above 1 asks for more.
-  bool needs_no_change(const Part& fresh) {
+  bool needs_no_change() {
     if (previous_.empty() || effort_ > 1 || is_less(cost_, now_)) return false;
-    if (tree_.ranks <= tuning::kFewVertices) return false;
-    const Value now = search_.value_of(previous_);
-    return !is_better(search_.value_of(fresh), now) && search_.is_local_optimum(previous_);
+    if (tree_.ranks <= tuning::kFewVertices || !search_.is_local_optimum(previous_)) return false;
+    const Part fresh = solve_inside(solve_nodes(kRough), kRough);
+    const double now = tree_cost(tree_, previous_, kNoLimit, scratch_);
+    return !is_less(tree_cost(tree_, fresh, now, scratch_), now);
   }
 
   // Searches round after round from other seeds. More rounds never give a higher cost than fewer
   // rounds.
   void search_on() {
     if (effort_ < 2) return;
-    search_.offer(solve_inside(solve_nodes(tuning::kTreeNodeEffort)));
+    search_.offer(solve_inside(solve_nodes(tuning::kTreeNodeEffort), 1));
     for (int round = 1; round < effort_; ++round) {
       search_.iterate(tuning::kSeed + static_cast<std::uint64_t>(round),
                       tuning::kTreeRoundWork * work());
@@ -113,11 +121,12 @@ class TreeSolver {
     if (!previous_.empty()) part = search_.bring_back(previous_);
     Mapping mapping = place_on_slots(request_, part, PlaceBy::kLlc);
     share_cores(request_, mapping);
-    if (tree_.ranks <= tuning::kFewVertices) exchange_all(mapping);
+    if (!tree_.is_exact && tree_.ranks <= tuning::kFewVertices) exchange_all(mapping);
     return mapping;
   }
 
-  // Tries every exchange of two slots on the cost itself; for few ranks only.
+  // Tries every exchange of two slots on the cost itself; for few ranks only. If partitions have
+  // the cost of evaluate(), the search has tried the same.
   void exchange_all(Mapping& mapping) const {
     std::vector<int> rank_at(request_.slots.size(), -1);
     for (std::size_t i = 0; i < mapping.size(); ++i)
@@ -151,13 +160,17 @@ class TreeSolver {
   // Values the mappings of the simple algorithms. The search starts from the cheapest of them.
   // Returns true if one of them costs no more than `least`.
   bool add_starts(double least) {
-    std::vector<MapFunction> simple = {map_packed, map_scatter, map_balance};
-    if (tree_.ranks <= tuning::kAllStarts)
-      simple.insert(simple.end(), {map_random, map_locality, map_ondeloc});
-    for (const MapFunction map : simple) {
-      auto mapping = map(request_, "");
-      if (mapping) keep_cheaper(*std::move(mapping));
-      if (!is_less(least, cost_)) break;
+    for (const MapFunction map : {map_packed, map_scatter}) keep_cheaper(*map(request_, ""));
+    best_start_ = llcs_of(request_, mapping_);
+    if (!is_less(least, cost_)) return true;
+    keep_cheaper(place_on_slots(request_, balance_start(ranks_.view, over_nodes_)));
+    levels_ = levels_of(ranks_.skeleton(), over_nodes_);
+    if (tree_.ranks <= tuning::kAllStarts) {
+      keep_cheaper(*map_random(request_, ""));
+      keep_cheaper(place_on_slots(
+          request_,
+          locality_start(tree_distances(request_.machine), ranks_, over_nodes_, levels_).part));
+      keep_cheaper(*map_ondeloc(request_, ""));
     }
     best_start_ = llcs_of(request_, mapping_);
     return !is_less(least, cost_);
@@ -176,16 +189,15 @@ class TreeSolver {
   }
 
   Part solve_nodes(int effort) {
-    const Target target = Target::from(request_, ranks_.strength);
     const Part previous = previous_.empty() ? Part() : nodes_of(tree_, previous_);
-    if (has_nothing_to_gain(target))
-      return previous.empty() ? packed_start(ranks_.view, target) : previous;
+    if (has_nothing_to_gain(over_nodes_))
+      return previous.empty() ? packed_start(ranks_.view, over_nodes_) : previous;
     const std::vector<double> distances = tree_distances(request_.machine);
-    return solve_partition({ranks_, target, distances, previous, effort});
+    return solve_partition({ranks_, over_nodes_, distances, previous, effort, &levels_});
   }
 
   // Partitions the ranks of every node over the caches of the node.
-  Part solve_inside(const Part& over_nodes) const {
+  Part solve_inside(const Part& over_nodes, int effort = 0) const {
     Part part(over_nodes.size(), 0);
     for (int k = 0; k < tree_.nodes; ++k) {
       std::vector<int> members, llcs;
@@ -193,13 +205,13 @@ class TreeSolver {
         if (tree_.node_of[c] == k) llcs.push_back(c);
       for (std::size_t i = 0; i < over_nodes.size(); ++i)
         if (over_nodes[i] == k) members.push_back(static_cast<int>(i));
-      const Part own = solve_node(members, llcs);
+      const Part own = solve_node(members, llcs, effort);
       for (std::size_t i = 0; i < members.size(); ++i) part[members[i]] = llcs[own[i]];
     }
     return part;
   }
 
-  Part solve_node(const std::vector<int>& members, const std::vector<int>& llcs) const {
+  Part solve_node(const std::vector<int>& members, const std::vector<int>& llcs, int effort) const {
     RankGraph ranks(ranks_.view, members);
     const Target target = target_inside(ranks, llcs);
     Part previous;
@@ -215,7 +227,7 @@ class TreeSolver {
       return previous.empty() ? packed_start(ranks.view, target) : previous;
     std::vector<double> distances(llcs.size() * llcs.size(), 1);
     for (std::size_t c = 0; c < llcs.size(); ++c) distances[c * llcs.size() + c] = 0;
-    return solve_partition({ranks, target, distances, previous, 1});
+    return solve_partition({ranks, target, distances, previous, effort});
   }
 
   // Returns the target inside one node. Bytes between caches cost time and load both ports. The
@@ -254,6 +266,8 @@ class TreeSolver {
   const MapRequest& request_;
   int effort_;
   RankGraph ranks_;
+  Target over_nodes_;  // the target of the partition over the nodes
+  Levels levels_;      // of the ranks, for that target
   TreeTarget tree_;
   Part previous_;
   TreeSearch search_;

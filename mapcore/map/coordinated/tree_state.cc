@@ -111,46 +111,34 @@ Value TreeState::value_of(const Loads& loads, double locality) const {
 }
 
 void TreeState::refresh() {
-  congestion_ = -1;
   value_ = {};
-  const auto look = [this](double seconds, int kind, int index) {
-    if (seconds <= congestion_) return;
-    congestion_ = seconds;
-    fullest_kind_ = kind;
-    fullest_ = index;
-  };
   fullest_nodes_ = fullest_ports_ = {};
   fullest_link_ = fullest_adapter_ = 0;
   for (int k = 0; k < target_.nodes; ++k) {
     const double seconds = loads_.node[k] * target_.per_node[k];
     value_.squares += seconds * seconds;
     fullest_nodes_.add(k, seconds);
-    look(seconds, 0, k);
   }
-  for (int j = 0; j < target_.links; ++j) {
-    const double seconds = loads_.link[j] * target_.per_link[j];
-    fullest_link_ = std::max(fullest_link_, seconds);
-    look(seconds, 1, j);
-  }
+  for (int j = 0; j < target_.links; ++j)
+    fullest_link_ = std::max(fullest_link_, loads_.link[j] * target_.per_link[j]);
   for (int c = 0; target_.has_ports && c < target_.llcs; ++c) {
     const double seconds = loads_.port[c] * target_.per_port[c];
     value_.squares += seconds * seconds;
     fullest_ports_.add(c, seconds);
-    look(seconds, 2, c);
   }
-  for (std::size_t a = 0; a < loads_.adapter.size(); ++a) {
-    const double seconds = loads_.adapter[a] * target_.per_adapter[a];
-    fullest_adapter_ = std::max(fullest_adapter_, seconds);
-    look(seconds, 3, static_cast<int>(a));
-  }
-  value_.cost = std::max(0.0, congestion_) + locality_;
+  for (std::size_t a = 0; a < loads_.adapter.size(); ++a)
+    fullest_adapter_ = std::max(fullest_adapter_, loads_.adapter[a] * target_.per_adapter[a]);
+  congestion_ = std::max(
+      {fullest_nodes_.seconds[0], fullest_link_, fullest_ports_.seconds[0], fullest_adapter_});
+  value_.cost = congestion_ + locality_;
 }
 
-bool TreeState::may_relieve(int a, int b) const {
+double TreeState::relief(int a, int b) const {
   const int m = target_.node_of[a], n = target_.node_of[b];
-  if (fullest_kind_ == 0) return m != n && (m == fullest_ || n == fullest_);
-  if (fullest_kind_ == 2) return a == fullest_ || b == fullest_;
-  return m != n;
+  double floor = m == n ? std::max({fullest_nodes_.seconds[0], fullest_link_, fullest_adapter_})
+                        : std::max(target_.least_congestion, fullest_nodes_.without(m, n));
+  if (target_.has_ports) floor = std::max(floor, fullest_ports_.without(a, b));
+  return std::max(0.0, congestion_ - floor);
 }
 
 // Adds the changes of two moves, one after the other: the rank to `to`, then the partner back.
@@ -258,7 +246,7 @@ void TreeState::shift(int rank, int to) {
   const int from = part_[rank];
   change_loads(rank, -1, to, 0, loads_);
   locality_ += price(rank, to) - price(rank, from);
-  const auto& changed = target_.differing[target_.at(from, to)];
+  const auto changed = target_.differing_of(from, to);
   const int m = target_.node_of[from], n = target_.node_of[to];
   for (const TreeEdge& edge : target_.row(rank)) {
     double* price = &price_[target_.at(edge.peer, 0)];

@@ -42,9 +42,9 @@ class TreeState {
   void move(int rank, int to);
   void swap(int rank, int partner);
 
-  // The congestion falls only if the fullest resource loses load. Returns true if a rank that moves
-  // from `a` to `b` may reduce that load.
-  bool may_relieve(int a, int b) const;
+  // Returns the most by which the congestion falls if ranks move between the caches `a` and `b`:
+  // all other resources keep their loads.
+  double relief(int a, int b) const;
 
  private:
   struct Loads {
@@ -88,7 +88,6 @@ class TreeState {
   double congestion_ = 0;
   Fullest fullest_nodes_, fullest_ports_;
   double fullest_link_ = 0, fullest_adapter_ = 0;
-  int fullest_kind_ = 0, fullest_ = 0;  // 0: memory, 1: link, 2: port, 3: adapter
   Value value_;
 };
 

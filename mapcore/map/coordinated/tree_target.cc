@@ -76,15 +76,17 @@ void add_costs(const CostModel& model, TreeTarget& target) {
     target.byte_cost[target.at(c, c)] = model.byte_cost_inside[kInside];
     target.message_cost[target.at(c, c)] = model.message_cost_inside[kInside];
   }
-  target.differing.resize(target.byte_cost.size());
+  target.differing_from.reserve(target.byte_cost.size() + 1);
+  target.differing_from.push_back(0);
   for (int a = 0; a < target.llcs; ++a) {
     for (int b = 0; b < target.llcs; ++b) {
-      for (int c = 0; a != b && c < target.llcs; ++c) {
-        const std::size_t from = target.at(c, a), to = target.at(c, b);
-        if (target.byte_cost[from] != target.byte_cost[to] ||
-            target.message_cost[from] != target.message_cost[to])
-          target.differing[target.at(a, b)].push_back(c);
+      const std::size_t from = target.at(a, 0), to = target.at(b, 0);
+      for (std::size_t c = 0; a != b && c < target.capacity.size(); ++c) {
+        if (target.byte_cost[from + c] != target.byte_cost[to + c] ||
+            target.message_cost[from + c] != target.message_cost[to + c])
+          target.differing.push_back(static_cast<int>(c));
       }
+      target.differing_from.push_back(target.differing.size());
     }
   }
 }

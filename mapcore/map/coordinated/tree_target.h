@@ -32,8 +32,9 @@ struct TreeTarget {
   // Row-major llcs x llcs, symmetric: means of both directions. The diagonal is the cost of two
   // ranks in one cache.
   std::vector<double> byte_cost, message_cost;
-  // At a x llcs + b: the caches whose cost to a differs from their cost to b.
-  std::vector<std::vector<int>> differing;
+  // The caches whose cost to a differs from their cost to b, from differing_from[a x llcs + b] on.
+  std::vector<int> differing;
+  std::vector<std::size_t> differing_from;
   std::vector<std::size_t> begin;
   std::vector<TreeEdge> edges;
   std::vector<double> strength;  // amount of each rank with all others, off-node bytes included
@@ -60,6 +61,11 @@ struct TreeTarget {
   }
   double cost_of_way(int rank, int llc) const {
     return way_cost.empty() ? 0 : way_cost[at(rank, llc)];
+  }
+  std::span<const int> differing_of(int a, int b) const {
+    const std::size_t pair = at(a, b);
+    return std::span(differing).subspan(differing_from[pair],
+                                        differing_from[pair + 1] - differing_from[pair]);
   }
   std::span<const TreeEdge> row(int rank) const {
     return std::span(edges).subspan(begin[rank], begin[rank + 1] - begin[rank]);

@@ -67,9 +67,15 @@ inline constexpr int kExhaustiveDistance = 32;  // the same limit for DistanceRe
 inline constexpr double kLinksMatter = 0.97;
 
 // The search over last-level caches (tree_solve.h).
-inline constexpr std::int64_t kTreeWork = 60;      // per rank (speed)
+inline constexpr std::int64_t kTreeWork = 80;      // per rank (speed)
 inline constexpr std::int64_t kTreeRoundWork = 8;  // times kTreeWork, per unit of EFFORT (quality)
-inline constexpr int kTreeNodeEffort = 5;          // effort over the nodes if EFFORT is above 1
+// Work for few ranks besides, which their short descents leave (quality, 32 ranks; speed).
+inline constexpr std::int64_t kTreeWorkOfFew = 6000;
+inline constexpr int kFewOnTree = 64;  // ranks, at most
+// Share of the cost by which a perturbation may be worse at first. With 0 to 0.01 and 0.05,
+// coordinated:30 stayed above annealing in one to three cases of 105 (quality).
+inline constexpr double kTreeThreshold = 0.02;
+inline constexpr int kTreeNodeEffort = 5;  // effort over the nodes if EFFORT is above 1
 // Weight of even loads against crossing bytes when the ranks of one node are given caches.
 inline constexpr double kInsideLoad = 1e-3;
 inline constexpr double kProportion = 1e-9;  // relative difference of bytes and messages

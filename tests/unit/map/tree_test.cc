@@ -189,6 +189,22 @@ TEST_CASE("on trees coordinated is never worse than its starts and moves nobody 
   }
 }
 
+TEST_CASE("on trees more effort never costs more, and the same request gives the same mapping") {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    const Case c("package:2 numa:2 l3:2 core:4 pu:1", drawn(32, 4, seed, 1e5));
+    double last = 1e300;
+    for (const char* algorithm :
+         {"coordinated", "coordinated:2", "coordinated:3", "coordinated:8"}) {
+      const Mapping mapping = c.map(algorithm);
+      const double cost = c.cost(mapping).total;
+      INFO(algorithm << " " << seed);
+      CHECK(cost <= last * (1 + 1e-9));
+      CHECK(c.map(algorithm) == mapping);
+      last = cost;
+    }
+  }
+}
+
 TEST_CASE("evaluate does not depend on the numbers of ranks, caches and nodes") {
   for (unsigned seed = 1; seed <= 10; ++seed) {
     const CommMatrix matrix = drawn(16, 3, seed, 1e4);
