@@ -197,7 +197,8 @@ void refine_coarse(State& state, Refiner& refiner, const Part& part) {
 
 }  // namespace
 
-Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels) {
+Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels,
+                     Solution solution) {
   Part part;
   if (graph.edges.empty()) return part;
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
@@ -205,10 +206,14 @@ Part coarse_solution(const Graph& graph, const Target& target, const Levels& lev
     const bool first = part.empty();
     if (first) part = grow_start(coarse, target, GrowBy::kBytes);
     if (part.empty()) continue;
+    if (solution == Solution::kRough && !first) {
+      part = project(*level, part);
+      continue;
+    }
     State state(coarse, target);
     Refiner refiner(state);
     refine_coarse(state, refiner, part);
-    if (first) {
+    if (first && solution == Solution::kGood) {
       refiner.allow(tuning::kCoarseWork);
       refiner.iterate(1, patience_for(tuning::kCoarseWork));
     }

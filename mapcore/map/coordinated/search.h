@@ -80,8 +80,11 @@ class Search {
 Levels levels_of(const Graph& graph, const Target& target, std::uint64_t shuffle = 0);
 
 // Returns a partition of `graph` that was grown and searched on the coarsest level and refined on
-// every finer level, but not on `graph` itself.
-Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels);
+// every finer level, but not on `graph` itself. A rough solution is grown and refined on the
+// coarsest level only.
+enum class Solution { kGood, kRough };
+Part coarse_solution(const Graph& graph, const Target& target, const Levels& levels,
+                     Solution solution = Solution::kGood);
 
 // Returns the cost of that solution after refinement on the coarsest graph. Finer graphs improve
 // this cost only little. Infinite if there is no coarser graph or no partition fits.

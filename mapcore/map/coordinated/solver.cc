@@ -59,10 +59,12 @@ class Solver {
   // once.
   Part quick() {
     const Graph& skeleton = ranks_.skeleton();
+    const bool is_rough = problem_.effort < 0;
     Part part = coarse_solution(skeleton, target_,
-                                problem_.levels ? *problem_.levels : levels_of(skeleton, target_));
+                                problem_.levels ? *problem_.levels : levels_of(skeleton, target_),
+                                is_rough ? Solution::kRough : Solution::kGood);
     if (part.empty()) part = packed_start(graph_, target_);
-    if (problem_.effort < 0) return part;
+    if (is_rough) return part;
     search().offer(part);
     search().offer(block_start(skeleton, target_));
     return previous_.empty() ? search().best() : search().relabel_to_previous(previous_);

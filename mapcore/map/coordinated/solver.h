@@ -40,8 +40,8 @@ struct Problem {
   const Target& target;
   const std::vector<double>& distances;  // for the start `locality`, row-major parts x parts
   const Part& previous;                  // empty: none
-  // 0: the better of two fresh solutions, refined once; below 0: one, not refined on the ranks
-  // themselves, to compare with. In both cases the starts do not count.
+  // 0: the better of two fresh solutions, refined once; below 0: a rough one (search.h), to
+  // compare with. In both cases the starts do not count.
   int effort = 1;
   const Levels* levels = nullptr;  // of the ranks, if the caller has made them; else made here
 };

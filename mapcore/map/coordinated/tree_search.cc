@@ -59,11 +59,6 @@ bool TreeSearch::is_local_optimum(const Part& part) {
   return true;
 }
 
-Value TreeSearch::value_of(const Part& part) {
-  state_.reset(part);
-  return state_.value();
-}
-
 void TreeSearch::mark(int rank) {
   if (waiting_[rank] != 0) return;
   waiting_[rank] = 1;
@@ -192,7 +187,7 @@ void TreeSearch::go_back() {
 
 void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
   std::uint64_t random = random_from(seed);
-  state_.reset(best_);
+  if (state_.part() != best_) state_.reset(best_);
   std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
   for (const int rank : queue_) waiting_[rank] = 0;
   queue_.clear();

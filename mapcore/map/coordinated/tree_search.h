@@ -28,7 +28,6 @@ class TreeSearch {
 
   // True if no move and no swap of single ranks improves the part.
   bool is_local_optimum(const Part& part);
-  Value value_of(const Part& part);
 
   const Part& best() const { return best_; }
   const Value& value() const { return value_; }

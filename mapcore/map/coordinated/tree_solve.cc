@@ -67,8 +67,8 @@ class TreeSolver {
     if (needs_no_change()) return request_.previous;
     const Part nodes = solve_nodes(0), fresh = solve_inside(nodes);
     // Refinement does not bring a start beyond reach to the best.
-    if (search_.value_of(best_start_).cost < tuning::kWithinReach * search_.value_of(fresh).cost)
-      search_.offer(best_start_);
+    const double reach = tuning::kWithinReach * tree_cost(tree_, fresh, kNoLimit, scratch_);
+    if (!is_less(reach, tree_cost(tree_, best_start_, reach, scratch_))) search_.offer(best_start_);
     if (!previous_.empty()) {
       if (nodes_of(tree_, previous_) != nodes)
         search_.offer(solve_inside(nodes_of(tree_, previous_)));

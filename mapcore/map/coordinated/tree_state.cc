@@ -119,8 +119,12 @@ void TreeState::refresh() {
     value_.squares += seconds * seconds;
     fullest_nodes_.add(k, seconds);
   }
-  for (int j = 0; j < target_.links; ++j)
-    fullest_link_ = std::max(fullest_link_, loads_.link[j] * target_.per_link[j]);
+  for (int j = 0; j < target_.links; ++j) {
+    const double seconds = loads_.link[j] * target_.per_link[j];
+    if (seconds <= fullest_link_) continue;
+    fullest_link_ = seconds;
+    fullest_link_index_ = j;
+  }
   for (int c = 0; target_.has_ports && c < target_.llcs; ++c) {
     const double seconds = loads_.port[c] * target_.per_port[c];
     value_.squares += seconds * seconds;
@@ -205,6 +209,7 @@ Value TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge
     most = fullest_nodes_.without(m, n);
     change(loads_.node[m], back - strength, target_.per_node[m]);
     change(loads_.node[n], strength - back, target_.per_node[n]);
+    if (fullest_link_ > most) most = std::max(most, fullest_link_after(rank, partner, to, amount));
   }
   if (target_.has_ports) {
     const std::size_t in = target_.at(rank, 0);
@@ -220,6 +225,23 @@ Value TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge
     change(loads_.port[to], joined, target_.per_port[to]);
   }
   return {most + locality_after(rank, partner, to, edge), squares, 0};
+}
+
+// Returns the time of the link that is the fullest now; 0 if ways to adapters load links too.
+double TreeState::fullest_link_after(int rank, int partner, int to, double edge) const {
+  if (!target_.way_cost.empty()) return 0;
+  const int* out =
+      &target_.link_of[static_cast<std::size_t>(target_.node_of[part_[rank]]) * target_.nodes];
+  const int* in = &target_.link_of[static_cast<std::size_t>(target_.node_of[to]) * target_.nodes];
+  const int link = fullest_link_index_;
+  double change = out[target_.node_of[to]] == link ? 2 * edge : 0;
+  for (int k = 0; k < target_.nodes; ++k) {
+    const int joins = in[k] == link ? 1 : 0, leaves = out[k] == link ? 1 : 0;
+    if (joins == leaves) continue;
+    const double amount = amount_to_node(rank, k) - (partner >= 0 ? amount_to_node(partner, k) : 0);
+    change += joins > leaves ? amount : -amount;
+  }
+  return (loads_.link[link] + change) * target_.per_link[link];
 }
 
 double TreeState::locality_after(int rank, int partner, int to, const TreeEdge* edge) const {

@@ -37,7 +37,7 @@ class TreeState {
   // is the edge between the two ranks (nullptr: none). The state does not change.
   Value value_after(int rank, int partner, int to, const TreeEdge* edge) const;
   // A lower bound of value_after(), in constant time: the bound is exact if the rank stays in its
-  // node, else links do not count. Nearly all candidates are rejected by this bound.
+  // node, else only the fullest link counts. Nearly all candidates are rejected by this bound.
   Value least_after(int rank, int partner, int to, const TreeEdge* edge) const;
   void move(int rank, int to);
   void swap(int rank, int partner);
@@ -62,6 +62,7 @@ class TreeState {
   void add_prices(int rank, double* price, double* amount);
   void shift(int rank, int to);
   void add_links_of(int rank, int node, double sign, std::vector<double>& link) const;
+  double fullest_link_after(int rank, int partner, int to, double edge_amount) const;
   void add_way_of(int rank, int node, double sign, Loads& loads) const;
   void change_loads(int rank, int partner, int to, double edge_amount, Loads& loads) const;
   Value value_of(const Loads& loads, double locality) const;
@@ -88,6 +89,7 @@ class TreeState {
   double congestion_ = 0;
   Fullest fullest_nodes_, fullest_ports_;
   double fullest_link_ = 0, fullest_adapter_ = 0;
+  int fullest_link_index_ = 0;
   Value value_;
 };
 
