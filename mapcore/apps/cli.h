@@ -34,6 +34,7 @@ void add_explain(CLI::App& app, Job& job);
 void add_report(CLI::App& app, Job& job);
 void add_top(CLI::App& app, Job& job);
 void add_profile(CLI::App& app, Job& job);
+void add_site(CLI::App& app, Job& job);
 void add_threads(CLI::App& app, Job& job);
 
 // A number from `least` to `most` (CLI::Range lets nan pass).

@@ -47,6 +47,7 @@ void add_commands(CLI::App& app, ondeloc::cli::Job& job) {
   ondeloc::cli::add_report(app, job);
   ondeloc::cli::add_explain(app, job);
   ondeloc::cli::add_top(app, job);
+  ondeloc::cli::add_site(app, job);
   ondeloc::cli::add_heatmap(app, job);
   ondeloc::cli::add_algorithms(app, job);
   ondeloc::cli::add_topology(app, job);

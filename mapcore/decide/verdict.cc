@@ -93,9 +93,21 @@ std::string nothing_sent_text(double off_node) {
   return "nothing to map: the ranks of this node sent each other nothing" + off_node_text(off_node);
 }
 
+bool has_no_stake(double cost, double run_seconds) {
+  return run_seconds > 0 && cost < kNothingAtStake * run_seconds;
+}
+
+Outcome outcome_of(const Run& run, const Sums& sums) {
+  if (sums.bytes <= 0) return Outcome::kSilent;
+  if (sums.remaps > 0) return Outcome::kMoved;
+  if (sums.kinds.empty()) return Outcome::kShort;
+  if (has_no_stake(sums.cost, run.seconds())) return Outcome::kNoStake;
+  return sums.missed > kNegligible * run.seconds() ? Outcome::kMissed : Outcome::kStayed;
+}
+
 // "nothing to gain: messages take ...", or nothing if there is something to gain.
 std::string no_stake_text(double cost, double run_seconds) {
-  if (run_seconds <= 0 || cost >= kNothingAtStake * run_seconds) return "";
+  if (!has_no_stake(cost, run_seconds)) return "";
   return "nothing to gain: messages take " + of_the_run(cost, run_seconds) + ", predicted";
 }
 
@@ -112,10 +124,11 @@ std::string stayed_text(const Run& run, const Sums& sums) {
   const auto most =
       std::max_element(sums.kinds.begin(), sums.kinds.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most == sums.kinds.end())
+  const Outcome outcome = outcome_of(run, sums);
+  if (outcome == Outcome::kShort)
     return "nothing moved, because no decision was due before the run ended";
-  if (const std::string text = no_stake_text(sums.cost, run.seconds()); !text.empty()) return text;
-  if (sums.missed > kNegligible * run.seconds())
+  if (outcome == Outcome::kNoStake) return no_stake_text(sums.cost, run.seconds());
+  if (outcome == Outcome::kMissed)
     return fmt::format("could have gained {}, predicted, but was not moved because {}",
                        of_the_run(sums.missed, run.seconds()), reason_of(most->first));
   const bool is_good = most->first == DecisionKind::kKeeps || most->first == DecisionKind::kSmall;
@@ -146,10 +159,15 @@ std::string prospect_text(const Prospect& of) {
 
 }  // namespace
 
+Outcome outcome(const Run& run) { return outcome_of(run, add_up(run)); }
+
+double missed_by(const Run& run) { return add_up(run).missed; }
+
 std::string verdict(const Run& run) {
   const Sums sums = add_up(run);
-  if (sums.bytes <= 0) return nothing_sent_text(sums.off_node);
-  return (sums.remaps > 0 ? moved_text(run, sums) : stayed_text(run, sums)) +
+  const Outcome outcome = outcome_of(run, sums);
+  if (outcome == Outcome::kSilent) return nothing_sent_text(sums.off_node);
+  return (outcome == Outcome::kMoved ? moved_text(run, sums) : stayed_text(run, sums)) +
          off_node_text(sums.off_node);
 }
 

@@ -43,6 +43,18 @@ struct Run {
   double seconds() const { return steps.empty() ? 0 : steps.back().end; }
 };
 
+// The kind of sentence that verdict() makes.
+enum class Outcome {
+  kSilent,   // the ranks sent each other nothing
+  kMoved,    // ranks moved, or would have
+  kShort,    // no decision was due before the end
+  kNoStake,  // messages take too little time for a mapping to matter
+  kMissed,   // a better mapping was found and not applied
+  kStayed,   // anything else
+};
+Outcome outcome(const Run& run);
+// Seconds that mappings would have saved that were found and not applied, predicted.
+double missed_by(const Run& run);
 // Without a full stop.
 std::string verdict(const Run& run);
 

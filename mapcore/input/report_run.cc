@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "mapcore/base/ids.h"
 #include "mapcore/base/printable.h"
@@ -103,6 +104,8 @@ void read_ranks(const ReportJson& report, ReportRun& out) {
           {number, plain(field(rank, "initial_cpus")), plain(field(rank, "final_cpus")),
            static_cast<int>(std::clamp(real(rank, "migrations"), 0.0, 1e9)), gpus_of(rank)});
   }
+  for (const ReportJson& rank : field(report, "ranks"))
+    if (natural(field(rank, "pid")) > 0) ++out.attached;
   for (const ReportJson& cell : field(report, "matrix")) {
     const int src = world_rank(field(cell, "src")), dst = world_rank(field(cell, "dst"));
     if (src >= 0 && dst >= 0)
@@ -154,6 +157,18 @@ void read_topology(const ReportJson& topology, ReportRun& out) {
                            plain(field(device, "near"))});
 }
 
+constexpr std::string_view kLargeParts[] = {"matrix", "off_node", "modelled", "topology", "model"};
+
+ReportJson parse_json(std::string_view text, ReportParts parts) {
+  if (parts == ReportParts::kWhole) return ReportJson::parse(text, nullptr, false);
+  const auto is_wanted = [](int depth, ReportJson::parse_event_t event, ReportJson& parsed) {
+    if (depth != 1 || event != ReportJson::parse_event_t::key) return true;
+    const auto& key = parsed.get_ref<const std::string&>();
+    return std::find(std::begin(kLargeParts), std::end(kLargeParts), key) == std::end(kLargeParts);
+  };
+  return ReportJson::parse(text, is_wanted, false);
+}
+
 void read_origin(const ReportJson& origin, ReportRun& out) {
   if (!origin.is_object()) return;
   const std::string program = plain(field(origin, "program"));
@@ -179,10 +194,11 @@ std::string adapters_text(const std::vector<ReportedAdapter>& adapters) {
   return text;
 }
 
-Result<ReportRun> parse_report_run(std::string_view text, const std::string& name) {
+Result<ReportRun> parse_report_run(std::string_view text, const std::string& name,
+                                   ReportParts parts) {
   if (is_json_too_deep(text))
     return Error(fmt::format("report '{}': brackets nest deeper than {}", name, kMaxJsonDepth));
-  const ReportJson report = ReportJson::parse(without_mark(text), nullptr, false);
+  const ReportJson report = parse_json(without_mark(text), parts);
   if (!field(report, "intervals").is_array() || !field(report, "ranks").is_array())
     return Error(fmt::format("'{}' is not a report of ondeloc", name));
   ReportRun out;
@@ -204,6 +220,8 @@ Result<ReportRun> parse_report_run(std::string_view text, const std::string& nam
   out.run.count_crossing(out.levels);
   out.mapper_cpu_ms = real(field(report, "totals"), "mapper_cpu_ms");
   out.wall_ms = real(field(report, "totals"), "wall_ms");
+  const ReportJson& complete = field(report, "complete");
+  out.complete = !complete.is_boolean() || complete.get<bool>();  // older reports do not tell
   out.dropped = natural(field(field(report, "events"), "dropped"));
   for (const ReportJson& note : field(report, "notes"))
     if (note.is_string()) out.notes.push_back(plain(note));

@@ -4,6 +4,7 @@
 // name. Thread safety: pure function.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -69,6 +70,8 @@ struct ReportRun {
   Run run;
   double mapper_cpu_ms = 0, wall_ms = 0;
   std::uint64_t dropped = 0;  // events
+  bool complete = true;       // false: the step was still running
+  std::size_t attached = 0;   // ranks that came through MPI_Init
   std::vector<std::string> notes;
 };
 
@@ -80,6 +83,10 @@ std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& 
 // A line for each adapter.
 std::string adapters_text(const std::vector<ReportedAdapter>& adapters);
 
-Result<ReportRun> parse_report_run(std::string_view text, const std::string& name);
+// kSums: without the matrix, the topology and the model, which are most of a large report.
+// Thousands of reports are read faster so.
+enum class ReportParts { kWhole, kSums };
+Result<ReportRun> parse_report_run(std::string_view text, const std::string& name,
+                                   ReportParts parts = ReportParts::kWhole);
 
 }  // namespace ondeloc

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site's words in plugstack.conf: reports that no user asked for."""
+"""The site's words in plugstack.conf: reports that no user asked for, and the account of them."""
 import json
 import os
 import pathlib
+import re
 import stat
+import subprocess
 
 import harness
+
+ONDELOC = f"{harness.STAGE}/bin/ondeloc"
 
 
 class Site(harness.Case):
@@ -39,6 +43,55 @@ class Site(harness.Case):
         self.assertTrue(report["origin"]["partition"])
         self.assertEqual(report["origin"]["user"], f"uid {harness.USER.pw_uid}")
         self.assertTrue(self.report("own.json")["complete"])
+
+    def account(self, spool, form):
+        """The account as the administrator gets it."""
+        ran = subprocess.run([ONDELOC, "site", spool, "-f", form], capture_output=True, text=True, check=True, env={"TZ": "UTC"})
+        return ran.stdout
+
+    def samples(self, text, pattern):
+        """The sum of the values that a pattern finds in a text."""
+        found = [float(value) for value in re.findall(pattern, text, re.MULTILINE)]
+        self.assertTrue(found, pattern)
+        return sum(found)
+
+    def test_every_format_of_the_account_agrees_with_the_reports(self):
+        spool = self.spool()
+        self.with_words("default=online", f"report-dir={spool}")
+        self.assert_ran(self.srun("-n4", f"{harness.APPS}/partners", "-s", "1"))
+        self.assert_ran(self.srun("-n4", f"{harness.APPS}/partners", "-s", "1", ondeloc="online,decide=always,interval=100ms"))
+        self.assert_ran(self.srun("-n1", "true"))
+        pathlib.Path(spool, "junk.json").write_text("junk", encoding="ascii")
+        reports = [json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path(spool).glob("ondeloc-*.json")]
+        self.assertEqual(len(reports), 3)
+        account = json.loads(self.account(spool, "json"))
+        prometheus, influx, text = (self.account(spool, form) for form in ("prometheus", "influx", "text"))
+        total = account["total"]
+        self.assertEqual((total["steps"], account["skipped_files"]), (3, 1))
+        self.assertEqual(total["fates"]["uncounted"], 1)
+        self.assertEqual({group["user"] for group in account["groups"]}, {harness.USER.pw_name})
+        self.assertEqual({group["program"] for group in account["groups"]}, {"partners", "unknown"})
+        self.assertIn("3 steps in 3 reports", text)
+        self.assertEqual(self.samples(prometheus, r"^ondeloc_site_steps\{.*\} (\S+)$"), 3)
+        expected = {"bytes": sum(turn["bytes"] for report in reports for turn in report["intervals"]),
+                    "mapper_cpu_seconds": sum(report["totals"]["mapper_cpu_ms"] for report in reports) / 1000,
+                    "run_seconds": sum(report["totals"]["wall_ms"] for report in reports) / 1000,
+                    "remaps": sum(report["totals"]["remaps"] for report in reports)}
+        for name, value in expected.items():
+            with self.subTest(name):
+                self.assertAlmostEqual(total[name], value, delta=1e-6 * value)
+                self.assertAlmostEqual(self.samples(prometheus, rf"^ondeloc_site_{name}\{{.*\}} (\S+)$"), value, delta=1e-6 * value)
+                self.assertAlmostEqual(self.samples(influx, rf"^ondeloc_{name},hostname=\S+ value=(\S+) \d+$"), value, delta=1e-6 * value)
+
+    def test_the_administrator_removes_reports(self):
+        spool = self.spool()
+        self.with_words(f"report-dir={spool}")
+        self.assert_ran(self.srun("-n1", "true", ondeloc="online"))
+        self.assertEqual(len(list(pathlib.Path(spool).iterdir())), 1)
+        ran = subprocess.run([ONDELOC, "site", spool, "--remove-above", "0B"], capture_output=True, text=True, check=True)
+        self.assertIn("1 report of", ran.stderr)
+        self.assertEqual(ran.stdout, "no report\n")
+        self.assertEqual(list(pathlib.Path(spool).iterdir()), [])
 
 
 if __name__ == "__main__":

@@ -284,6 +284,7 @@ TEST_CASE("every example of every --help can be copied and works") {
   for (const std::string& command : every_command(home)) {
     const TempDir dir;  // an example may write over an input of another
     write_inputs(dir);
+    std::filesystem::create_directory(dir.file("reports"));  // of a site
     for (const char* program : {"cg", "ft", "mg"})
       std::filesystem::copy_file(dir.file("app.prof"), dir.file(program + std::string(".prof")));
     const Ran help = run_program(dir, "/bin/sh", {"-c", ONDELOC_COMMAND " " + command + " --help"});

@@ -512,8 +512,8 @@ TEST_CASE("bash completes what there is, and nothing from the examples") {
         .out;
   };
   CHECK(completed("''") ==
-        " map evaluate compare place replay report explain top heatmap algorithms topology measure "
-        "profile threads \n");
+        " map evaluate compare place replay report explain top site heatmap algorithms topology "
+        "measure profile threads \n");
   CHECK(completed("threads ''") == " record \n");
   CHECK(completed("threads record --sa") == " --sample \n");
   CHECK(completed("help rep") == " replay report \n");
@@ -524,7 +524,8 @@ TEST_CASE("bash completes what there is, and nothing from the examples") {
   CHECK(completed("profile map --w") == " --window --weight \n");
   CHECK(completed("profile map --p") == " --pack --previous \n");
   CHECK(completed("replay --s") == " --spread --start --seconds --slope \n");
-  CHECK(completed("map -f ''") == " table json rankfile cpu-bind omp-places gomp likwid taskset \n");
+  CHECK(completed("map -f ''") ==
+        " table json rankfile cpu-bind omp-places gomp likwid taskset \n");
   CHECK(completed("profile heatmap p --scale l") == " log linear \n");
   CHECK(completed("compare -a p") == " packed \n");
   CHECK(completed("map -m ''") == "  \n");

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the reports of a directory that every user of a site may write to. No file in it is
+// trusted: links, pipes and devices are not opened for reading, sizes and numbers are bounded, and
+// a file that is not a report is counted and named with one sentence. The directory is opened once,
+// and its files relative to it. Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "mapcore/base/result.h"
+#include "mapcore/site/site_report.h"
+
+namespace ondeloc {
+
+inline constexpr std::size_t kMostSiteReportBytes = std::size_t{32} << 20;
+inline constexpr std::size_t kMostNamedFaults = 100;
+
+struct SiteFiles {
+  std::vector<SiteReport> reports;  // one for each user, job, step and node: the last one written
+  std::size_t older = 0;            // files that were last written before `since`
+  std::size_t skipped = 0;          // files that are not reports, or cannot be read
+  std::vector<std::string> faults;  // why, of the first kMostNamedFaults; each names its file
+};
+
+// Error: the directory cannot be read.
+Result<SiteFiles> read_site_directory(const std::string& path, std::time_t since);
+
+}  // namespace ondeloc

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/site/site_report.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "mapcore/base/text.h"
+
+namespace ondeloc {
+namespace {
+
+constexpr auto kFates = std::to_array<FateRow>({
+    {StepFate::kSilent, "silent", "ranks of one node sent each other nothing"},
+    {StepFate::kShort, "short", "ended before a decision was due"},
+    {StepFate::kNoStake, "no-stake", "messages take less than 1 % of the run, predicted"},
+    {StepFate::kStayed, "stayed", "no better mapping, or a rule forbade the move"},
+    {StepFate::kMissed, "missed", "a better mapping was found and not applied"},
+    {StepFate::kMoved, "moved", "ranks were moved"},
+    {StepFate::kUncounted, "uncounted", "no process came through MPI_Init under ondeloc"},
+    {StepFate::kUnfinished, "unfinished", "still runs, or was killed with its mapper"},
+});
+
+constexpr auto kMetrics = std::to_array<SiteMetric>({
+    {"reports", "reports: one for each node of a step", &SiteSums::reports},
+    {"ranks", "ranks", &SiteSums::ranks},
+    {"run_seconds", "life of the mappers, summed over nodes", &SiteSums::seconds},
+    {"mapper_cpu_seconds", "CPU time of the mappers", &SiteSums::mapper_cpu},
+    {"predicted_cost_seconds", "predicted time of the messages", &SiteSums::at_stake},
+    {"predicted_saved_seconds", "predicted saving of all moves, migrations paid", &SiteSums::saved},
+    {"predicted_missed_seconds", "predicted saving of mappings that were found and not applied",
+     &SiteSums::missed},
+    {"bytes", "bytes between ranks of one node", &SiteSums::bytes},
+    {"off_node_bytes", "bytes to other nodes", &SiteSums::off_node_bytes},
+    {"remaps", "intervals in which ranks were moved", &SiteSums::remaps},
+    {"migrations", "ranks that changed their NUMA node", &SiteSums::migrations},
+    {"dropped_events", "events known to be lost", &SiteSums::dropped},
+});
+
+StepFate fate_of(const ReportRun& run) {
+  if (!run.complete) return StepFate::kUnfinished;
+  if (run.attached == 0) return StepFate::kUncounted;
+  switch (outcome(run.run)) {
+    case Outcome::kSilent:
+      return StepFate::kSilent;
+    case Outcome::kMoved:
+      return StepFate::kMoved;
+    case Outcome::kShort:
+      return StepFate::kShort;
+    case Outcome::kNoStake:
+      return StepFate::kNoStake;
+    case Outcome::kMissed:
+      return StepFate::kMissed;
+    case Outcome::kStayed:
+      break;
+  }
+  return StepFate::kStayed;
+}
+
+// "uid 1000", as origin has it.
+uid_t user_of(std::string_view origin) {
+  constexpr std::string_view kBefore = "uid ";
+  if (!origin.starts_with(kBefore)) return 0;
+  return static_cast<uid_t>(
+      parse_unsigned(origin.substr(kBefore.size()), UINT32_MAX - 1).value_or(0));
+}
+
+// A report is not trusted: a negative number of its own would lessen the sums of others.
+double amount(double number) { return std::max(number, 0.0); }
+
+SiteSums sums_of(const ReportRun& run) {
+  SiteSums sums;
+  sums.reports = 1;
+  sums.ranks = static_cast<double>(run.ranks.size());
+  sums.seconds = amount(run.wall_ms) * 1e-3;
+  sums.mapper_cpu = amount(run.mapper_cpu_ms) * 1e-3;
+  sums.saved = run.run.saved;
+  sums.missed = missed_by(run.run);
+  for (const RunStep& step : run.run.steps) {
+    sums.at_stake += amount(step.cost);
+    sums.bytes += amount(step.bytes);
+    sums.off_node_bytes += amount(step.off_node_bytes);
+    sums.remaps += step.moved.empty() ? 0 : 1;
+  }
+  for (const ReportedRank& rank : run.ranks) sums.migrations += rank.migrations;
+  sums.dropped = static_cast<double>(run.dropped);
+  return sums;
+}
+
+auto step_key(const SiteReport& report) {
+  return std::tie(report.job, report.step, report.user, report.node);
+}
+
+bool is_of_step(const SiteReport& report, const SiteStep& step) {
+  return report.job == step.job && report.step == step.step && report.user == step.user;
+}
+
+}  // namespace
+
+std::span<const FateRow> step_fates() { return kFates; }
+
+std::string_view name_of(StepFate fate) { return kFates[static_cast<std::size_t>(fate)].name; }
+
+std::span<const SiteMetric> site_metrics() { return kMetrics; }
+
+SiteSums& SiteSums::operator+=(const SiteSums& other) {
+  for (const SiteMetric& metric : kMetrics) this->*metric.field += other.*metric.field;
+  return *this;
+}
+
+SiteReport site_report_of(const ReportRun& run, uid_t owner, std::time_t written) {
+  SiteReport report{run.job, run.step, run.node,     run.program, {},
+                    owner,   written,  fate_of(run), sums_of(run)};
+  for (const auto& [key, value] : run.origin) {
+    if (key == "partition") report.partition = value;
+    if (key == "user" && owner == 0) report.user = user_of(value);
+  }
+  return report;
+}
+
+std::vector<SiteStep> steps_of(std::vector<SiteReport> reports) {
+  std::sort(reports.begin(), reports.end(),
+            [](const SiteReport& a, const SiteReport& b) { return step_key(a) < step_key(b); });
+  std::vector<SiteStep> steps;
+  for (const SiteReport& report : reports) {
+    if (steps.empty() || !is_of_step(report, steps.back()))
+      steps.push_back({report.job,
+                       report.step,
+                       report.program,
+                       report.partition,
+                       report.user,
+                       report.written,
+                       report.fate,
+                       {}});
+    SiteStep& step = steps.back();
+    step.written = std::max(step.written, report.written);
+    step.fate = std::max(step.fate, report.fate);
+    step.sums += report.sums;
+  }
+  return steps;
+}
+
+}  // namespace ondeloc
