@@ -22,6 +22,7 @@ constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kNoRoom, "no-room", "better, but a NUMA node has no room for the memory"},
     {DecisionKind::kFew, "few",
      "too few ranks would change their NUMA node or cache (decide=many)"},
+    {DecisionKind::kWatched, "watched", "better, but the ranks are only watched (decide=never)"},
     {DecisionKind::kRemaps, "remaps", "ranks move"},
     {DecisionKind::kReturns, "returns",
      "ranks move back to the start: more was lost than that costs"},
@@ -62,7 +63,8 @@ Decision Decider::decide(const Candidate& wanted, const Candidate& start) {
   // The return comes first: the loss so far is certain, a gain is only predicted.
   std::optional<Decision> back;
   if (options_.rule == Decide::kAuto) back = way_back(start);
-  const Decision decision = back ? *back : judge(wanted);
+  Decision decision = back ? *back : judge(wanted);
+  if (decision.moves() && options_.rule == Decide::kNever) decision.kind = DecisionKind::kWatched;
   if (decision.moves()) ledger_.add_migration(decision.migration);
   return decision;
 }
@@ -77,7 +79,7 @@ std::optional<Decision> Decider::way_back(const Candidate& start) const {
 }
 
 double Decider::least_gain(double migration) const {
-  if (options_.rule != Decide::kAuto) return 0;
+  if (!weighs_gain()) return 0;
   return std::max(options_.threshold * cost_now_ + migration * seconds_ / horizon_,
                   kLeastGain * seconds_);
 }
@@ -87,7 +89,7 @@ Decision Decider::judge(const Candidate& wanted) const {
   decision.threshold = least_gain(0);
   if (!wanted.changes_cpus) return decision;
   decision.gain = cost_now_ - wanted.cost;
-  const bool by_gain = options_.rule == Decide::kAuto;
+  const bool by_gain = weighs_gain();
   if (by_gain && decision.gain <= decision.threshold) {
     if (decision.gain > 0) decision.kind = DecisionKind::kSmall;
     return decision;

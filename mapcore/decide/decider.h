@@ -43,6 +43,7 @@ enum class DecisionKind {
   kUnpaid,
   kNoRoom,
   kFew,
+  kWatched,
   kRemaps,
   kReturns,
   kRepeats,
@@ -76,7 +77,7 @@ struct DeciderOptions {
   double threshold = Options().threshold;            // share of the present cost
   double slope = Options().slope;                    // of the interval
   double longest = Options().max_interval_ms / 1e3;  // seconds between two looks
-  Decide rule = Decide::kAuto;                       // not kNever: see Observation::is_fixed
+  Decide rule = Decide::kAuto;                       // kNever: as kAuto, and kWatched for a move
 };
 
 // One interval as it was counted.
@@ -118,6 +119,9 @@ class Decider {
   DecisionKind weigh(const Candidate& wanted, const Decision& numbers) const;
   std::optional<Decision> way_back(const Candidate& start) const;
   double least_gain(double migration) const;
+  bool weighs_gain() const {
+    return options_.rule == Decide::kAuto || options_.rule == Decide::kNever;
+  }
 
   DeciderOptions options_;
   PhaseClock phase_;

@@ -33,6 +33,8 @@ const char* reason_of(DecisionKind kind) {
       return "a NUMA node has no room for the memory that would follow";
     case DecisionKind::kFew:
       return "too few ranks would have changed their NUMA node or cache (decide=many)";
+    case DecisionKind::kWatched:
+      return "the ranks are only watched (decide=never)";
     default:
       return "no better mapping was found";
   }
@@ -204,6 +206,7 @@ std::span<const Rule> rules() {
       {"have earlier moves paid off?", {DecisionKind::kUnpaid}},
       {"has every NUMA node room for the memory?", {DecisionKind::kNoRoom}},
       {"do enough ranks change node or cache (decide=many)?", {DecisionKind::kFew}},
+      {"may ranks be moved at all (decide=never)?", {DecisionKind::kWatched}},
   };
   return kRules;
 }

@@ -46,7 +46,9 @@ MappingRound::MappingRound(const Options& options, const Machine& whole, Placeme
       ranks_(ranks),
       measured_(measured),
       model_(model_of_step()),
-      decider_(decider_options(options)) {}
+      decider_(decider_options(options)),
+      only_watches_(options.mode == Mode::kOnline && options.decide == Decide::kNever &&
+                    !placement.keeps_bindings()) {}
 
 CostModel MappingRound::model_of_step() const {
   CostOverrides overrides;
@@ -126,7 +128,8 @@ Candidate MappingRound::candidate(Option& option) const {
 Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
                               double cost_now, Mapping& chosen) {
   const double cost_start = cost_at_start(traffic, delta, cost_now);
-  const Observation seen{traffic, seconds, cost_now, cost_start, placement_.keeps_bindings()};
+  const Observation seen{traffic, seconds, cost_now, cost_start,
+                         placement_.keeps_bindings() && !only_watches_};
   if (const auto clear = decider_.observe(seen)) return *clear;
   auto mapped = map(traffic, delta);
   if (!mapped) {

@@ -79,7 +79,8 @@ class MappingRound {
   std::vector<std::optional<std::size_t>> adapter_of_;
   CostModel model_;
   Decider decider_;
-  Mapping start_;  // the mapping that the ledger compares with
+  const bool only_watches_;  // decide=never, and nothing else forbids moves
+  Mapping start_;            // the mapping that the ledger compares with
   TrafficChange levels_;
 };
 

@@ -88,6 +88,19 @@ TEST_CASE("an interval without traffic, one rank, or fixed ranks need no candida
   CHECK(!decider.observe({a, 1, 0.1, 0.1}));
 }
 
+TEST_CASE("ranks that are only watched get the decision and its numbers, and no price is booked") {
+  Question moves({.threshold = 0.1, .slope = 2, .longest = 1.5}),
+      watches({.threshold = 0.1, .slope = 2, .longest = 1.5, .rule = Decide::kNever});
+  for (int i = 0; i < 2; ++i) {
+    const Decision wanted = moves.ask(0.1, 0.04, 0.05), watched = watches.ask(0.1, 0.04, 0.05);
+    CHECK(watched.kind == DecisionKind::kWatched);
+    CHECK_FALSE(watched.moves());
+    CHECK(watched.gain == Approx(wanted.gain));
+    CHECK(watched.ledger == 0);
+  }
+  CHECK(watches.ask(0.1, 0.0999, 0.05).kind == DecisionKind::kSmall);
+}
+
 TEST_CASE("the price of a move and the room for memory are asked for only if they matter") {
   Question question;
   int prices = 0, rooms = 0;

@@ -135,6 +135,24 @@ TEST_CASE("ranks with CPUs of their own in different numbers stay, and the repor
   CHECK(line.remote_share_before == 1.0);
 }
 
+TEST_CASE("ranks that are only watched: the decision tells what a move would have gained") {
+  const Machine machine = *load_machine("numa:2 core:2 pu:1");
+  const WaitingRanks waiting({{1}, {2}, {4}, {8}});
+  Ranks ranks(4);
+  ranks.refresh(waiting.view());
+  auto placement = Placement::plan(machine, ranks, 1, Memory::kStay, false);
+  REQUIRE(placement);
+  const Options options = *parse_options("online,decide=never");
+  MappingRound turn(options, machine, *placement, ranks);
+  placement->keep_bindings();
+  (void)turn.run(two_pairs(), 0.0001);
+  const ReportInterval line = turn.run(two_pairs(), 0.0001);  // messages take most of that time
+  CHECK(line.decision == "watched");
+  CHECK(line.gain > 0);
+  CHECK(!line.remapped);
+  CHECK(line.moved.empty());
+}
+
 TEST_CASE("a note says that the numbers of unbound ranks are those of a binding they do not have") {
   const Machine machine = *load_machine("numa:2 core:2 pu:1");
   const WaitingRanks waiting(std::vector<std::vector<std::uint64_t>>{{0xf}, {0xf}});
