@@ -41,6 +41,7 @@ MapperArguments arguments_of(spank_t spank, const Step& step, const Task& task, 
   if (step.request.reports_to_site()) call.report_dir = step.request.site.report_dir;
   call.min_interval_ms = step.request.site.min_interval_ms;
   call.oom = step.request.site.oom;
+  call.log = step.request.site.log;
   call.no_events = step.state.no_events;
   call.test_switches = step.request.site.test_switches;
   return call;

@@ -143,7 +143,7 @@ Status read_request(spank_t spank, Arguments arguments, Step& step) {
   auto site = parse_site_options({arguments.begin(), arguments.end()});
   if (!site) return std::move(site).error().within("plugstack.conf");
   request.site = std::move(*site);
-  if (!request.user_requested) request.text = mode_name(request.site.default_mode);
+  if (!request.user_requested) request.text = request.site.default_options;
   auto options = parse_options(request.text);
   if (!options) return std::move(options).error();
   request.options = std::move(*options);
@@ -186,6 +186,14 @@ Status check_user(Step& step) {
   if (!step.request.user_requested) return {};
   return Error(
       fmt::format("off for user {}: min-uid={} in plugstack.conf", step.identity.uid, least));
+}
+
+Status check_leave(Step& step) {
+  Request& request = step.request;
+  Status good = check_allowed(request.options, step.identity.world_ranks, request.site.allow);
+  if (good) return good;
+  request.watch = request.bind = false;
+  return request.user_requested ? std::move(good) : Status();
 }
 
 Status make_descriptors(spank_t spank, Step& step) {

@@ -18,6 +18,8 @@ Status read_request(spank_t spank, Arguments arguments, Step& step);
 Status read_identity(spank_t spank, Step& step);
 // Turns ondeloc off for a user below min-uid=. An error if that user requested ondeloc.
 Status check_user(Step& step);
+// The same for a step that allow= of the site does not allow.
+Status check_leave(Step& step);
 // Makes the segment and the pipes that the mode needs. REQUIRES: read_identity.
 Status make_descriptors(spank_t spank, Step& step);
 

@@ -27,6 +27,7 @@ Status prepare(spank_t spank, Arguments arguments, Step& step) {
   if (!is_on(step)) return {};
   if (Status good = read_identity(spank, step); !good) return good;
   if (Status good = check_user(step); !good || !is_on(step)) return good;
+  if (Status good = check_leave(step); !good || !is_on(step)) return good;
   return make_descriptors(spank, step);
 }
 

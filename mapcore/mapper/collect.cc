@@ -184,20 +184,39 @@ Run run_of(const Report& report) {
   return run;
 }
 
+namespace {
+
+std::string moves_and_cost(const Report& report) {
+  const auto count = [](int number, const char* noun) {
+    return counted(static_cast<std::size_t>(number), noun);
+  };
+  return fmt::format("{}, {}, mapper {} CPU of {}", count(report.remaps, "remap"),
+                     count(report.migrations, "migration"),
+                     seconds_text(report.mapper_cpu_ms * 1e-3),
+                     seconds_text(report.wall_ms * 1e-3));
+}
+
+}  // namespace
+
 std::string summary_line(const Report& report) {
   double bytes = 0, off_node = 0;
   for (const ReportCell& cell : report.matrix) bytes += static_cast<double>(cell.bytes);
   for (const ReportCell& cell : report.off_node) off_node += static_cast<double>(cell.bytes);
-  const auto count = [](int number, const char* noun) {
-    return counted(static_cast<std::size_t>(number), noun);
-  };
   return fmt::format(
-      "{}: {}, {} between them{}, {}, {}, mapper {} CPU of {}", report.node,
-      counted(report.ranks.size(), "rank"), bytes_text(bytes),
+      "{}: {}, {} between them{}, {}", report.node, counted(report.ranks.size(), "rank"),
+      bytes_text(bytes),
       off_node > 0 ? fmt::format(", {} to other nodes{}", bytes_text(off_node), far_text(report))
                    : "",
-      count(report.remaps, "remap"), count(report.migrations, "migration"),
-      seconds_text(report.mapper_cpu_ms * 1e-3), seconds_text(report.wall_ms * 1e-3));
+      moves_and_cost(report));
+}
+
+std::string log_line(const Report& report) {
+  std::string program;
+  for (const auto& [key, value] : report.origin)
+    if (key == "program") program = shorten(value.substr(value.rfind('/') + 1)) + ", ";
+  const bool is_online = report.mode == mode_name(Mode::kOnline);
+  return fmt::format("{}, {}{}, {}{}", report.mode, program, counted(report.ranks.size(), "rank"),
+                     moves_and_cost(report), is_online ? "; " + verdict(run_of(report)) : "");
 }
 
 }  // namespace ondeloc

@@ -34,4 +34,7 @@ Run run_of(const Report& report);
 // The line that --ondeloc=...,verbose prints, at most 200 characters.
 std::string summary_line(const Report& report);
 
+// The line of log=line in plugstack.conf: program, moves, cost, and the verdict of an online step.
+std::string log_line(const Report& report);
+
 }  // namespace ondeloc

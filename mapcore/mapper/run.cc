@@ -351,23 +351,33 @@ class OnlineMapper {
     const Report report = complete_report(std::move(notes));
     ranks().stop_following();  // the report needs two descriptors, and the ranks may hold all
     write_report(report);
-    if (config_.options.verbose) tell_summary(report);
+    if (config_.options.verbose) tell_summary(report, lines_);
+    tell_site(report);
     return lines_;
   }
 
+  // The line for the log comes first: if the user's lines fill the pipe, it is there.
+  void tell_site(const Report& report) {
+    if (config_.log == SiteLog::kNone) return;
+    lines_.insert(lines_.begin(), kForLog + log_line(report));
+    std::vector<std::string> more;
+    if (config_.log == SiteLog::kVerbose) tell_summary(report, more);
+    for (const std::string& line : more) lines_.push_back(kForLog + line);
+  }
+
   // A user who sees that no rank was moved wants to know why, perhaps without a report.
-  void tell_summary(const Report& report) {
-    lines_.push_back(summary_line(report));
+  void tell_summary(const Report& report, std::vector<std::string>& lines) const {
+    lines.push_back(summary_line(report));
     if (config_.options.mode == Mode::kOnline)
-      lines_.push_back(fmt::format("{}: {}", report.node, verdict(run_of(report))));
+      lines.push_back(fmt::format("{}: {}", report.node, verdict(run_of(report))));
     for (const std::string& line : level_lines(change_of(report.domains)))
-      lines_.push_back(fmt::format("{}: {}", report.node, line));
+      lines.push_back(fmt::format("{}: {}", report.node, line));
     if (measured_)
-      lines_.push_back(
+      lines.push_back(
           fmt::format("{}: predictions use numbers {}", report.node, measured_->source()));
     if (report.remaps > 0) return;
     for (const std::string& note : report.notes)
-      lines_.push_back(fmt::format("{}: {}", report.node, note));
+      lines.push_back(fmt::format("{}: {}", report.node, note));
   }
 
   // The user's wish comes first.

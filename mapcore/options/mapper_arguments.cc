@@ -24,12 +24,17 @@ std::string text_of(const std::vector<std::string>& values) {
   return fmt::format("{}", fmt::join(values, ","));
 }
 
-std::string text_of(OomPolicy value) { return std::string(enum_name(value)); }
+template <class Enum>
+requires std::is_enum_v<Enum> std::string text_of(Enum value) {
+  return std::string(enum_name(value));
+}
 
-bool read_value(OomPolicy& out, std::string_view text) {
-  const auto policy = parse_enum<OomPolicy>(text);
-  out = policy.value_or(OomPolicy::kFirst);
-  return policy.has_value();
+template <class Enum>
+requires std::is_enum_v<Enum>
+bool read_value(Enum& out, std::string_view text) {
+  const auto value = parse_enum<Enum>(text);
+  out = value.value_or(Enum{});
+  return value.has_value();
 }
 
 bool read_value(std::string& out, std::string_view text) {
@@ -79,9 +84,9 @@ constexpr auto kWatchRows = std::to_array<Row<M>>(
     {row<M, &M::segment_fd>("--segment", kRequired), row<M, &M::channel_fd>("--channel"),
      row<M, &M::messages_fd>("--messages"), row<M, &M::kill_switch_fd>("--kill-switch"),
      row<M, &M::node>("--node"), row<M, &M::machine>("--machine"), row<M, &M::oom>("--oom"),
-     row<M, &M::report_dir>("--report-dir"), row<M, &M::partition>("--partition"),
-     row<M, &M::check_only>("--check"), row<M, &M::min_interval_ms>("--min-interval"),
-     row<M, &M::test_switches>("--test-switches"),
+     row<M, &M::log>("--log"), row<M, &M::report_dir>("--report-dir"),
+     row<M, &M::partition>("--partition"), row<M, &M::check_only>("--check"),
+     row<M, &M::min_interval_ms>("--min-interval"), row<M, &M::test_switches>("--test-switches"),
      row<M, &M::options>("ONDELOC_MAPPER_OPTIONS", kRequired),
      row<M, &M::topology>("ONDELOC_MAPPER_TOPOLOGY"),
      row<M, &M::no_events>("ONDELOC_MAPPER_NO_EVENTS")});

@@ -49,6 +49,7 @@ struct MapperArguments {
   std::string partition;  // of the job, for the report
   std::uint32_t min_interval_ms = SiteOptions().min_interval_ms;
   OomPolicy oom = SiteOptions().oom;
+  SiteLog log = SiteLog::kNone;
   std::string no_events;  // why nobody receives events, for the report; empty: somebody does
   std::vector<std::string> test_switches;
   // Only looks whether the profile can be written, writes nothing and ends with kUserError and one

@@ -55,6 +55,13 @@ inline constexpr NamedValue<OomPolicy> kOomPolicyNames[] = {{"first", OomPolicy:
                                                             {"fair", OomPolicy::kFair}};
 constexpr std::span<const NamedValue<OomPolicy>> named_values(OomPolicy) { return kOomPolicyNames; }
 
+// The lines that a watched step leaves in slurmd's log: none, one on verdict, moves and cost, or
+// that and the summary, traffic by level and notes.
+enum class SiteLog { kNone, kLine, kVerbose };
+inline constexpr NamedValue<SiteLog> kSiteLogNames[] = {
+    {"none", SiteLog::kNone}, {"line", SiteLog::kLine}, {"verbose", SiteLog::kVerbose}};
+constexpr std::span<const NamedValue<SiteLog>> named_values(SiteLog) { return kSiteLogNames; }
+
 template <class Enum>
 constexpr std::string_view enum_name(Enum value) {
   for (const NamedValue<Enum>& row : named_values(value))

@@ -48,9 +48,18 @@ struct Options {
 inline constexpr std::string_view kSwitchNoRows = "no-rows";      // the mapper reads no rows
 inline constexpr std::string_view kSwitchNoEvents = "no-events";  // nobody listens to events
 
+// allow= of a site. An empty list allows everything of its kind.
+struct Allowed {
+  std::vector<Mode> modes;              // off and help need no leave
+  std::vector<std::string> algorithms;  // names without arguments
+  std::uint32_t most_ranks = 0;         // of a step; 0: any number
+};
+
 // Settings of a site: the words in plugstack.conf after the path of the plugin.
 struct SiteOptions {
-  Mode default_mode = Mode::kOff;       // default=off|online
+  std::string default_options = "off";  // default=, as --ondeloc= takes it: off or online
+  Allowed allow;
+  SiteLog log = SiteLog::kNone;
   std::uint32_t min_interval_ms = 100;  // no user gets a shorter interval
   std::uint32_t min_uid = 0;            // ondeloc is off for users below it
   OomPolicy oom = OomPolicy::kFirst;
@@ -74,6 +83,8 @@ Result<Options> parse_options(std::string_view text);
 std::string_view mode_name(Mode mode);
 // `arguments`: the words after the plugin's path in plugstack.conf, each key=value.
 Result<SiteOptions> parse_site_options(const std::vector<std::string_view>& arguments);
+// Error: the site does not allow the mode, the algorithm or as many ranks as the step has.
+Status check_allowed(const Options& options, std::uint32_t ranks, const Allowed& allowed);
 // 500ms, 2s, 1.5s, 1m -> milliseconds, 1 to 3 600 000. A number without a unit is an error.
 Result<std::uint32_t> parse_interval(std::string_view text);
 // The inverse of parse_interval(): "500ms", "2s".

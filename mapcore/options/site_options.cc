@@ -7,15 +7,28 @@
 #include <array>
 
 #include "mapcore/base/text.h"
+#include "mapcore/options/allowed.h"
 #include "mapcore/options/option_table.h"
 
 namespace ondeloc {
 namespace {
 
 Status set_default(SiteOptions& site, std::string_view value) {
-  if (value != "off" && value != "online")
-    return Error(fmt::format("'{}' is not known; use off or online", shorten(value)));
-  site.default_mode = value == "online" ? Mode::kOnline : Mode::kOff;
+  const auto options = parse_options(value);
+  if (!options) return options.error();
+  if (options->mode != Mode::kOff && options->mode != Mode::kOnline)
+    return Error(
+        fmt::format("mode '{}' is not for all steps; use off or online", mode_name(options->mode)));
+  site.default_options = value;
+  return {};
+}
+
+Status set_log(SiteOptions& site, std::string_view value) {
+  const auto log = parse_enum<SiteLog>(value);
+  if (!log)
+    return Error(fmt::format("'{}' is not known; use {}", shorten(value),
+                             names_of(named_values(SiteLog{}))));
+  site.log = *log;
   return {};
 }
 
@@ -74,8 +87,16 @@ std::string get_switches(const SiteOptions& site) {
 }
 
 constexpr auto kRows = std::to_array<SiteRow>({
-    {"default", "off|online", "", "mode of a step whose user does not choose one", set_default,
-     [](const SiteOptions& s) { return std::string(mode_name(s.default_mode)); }},
+    {"default", "off|online[,key=value...]", "",
+     "mode of a step whose user does not choose one, and its keys", set_default,
+     [](const SiteOptions& s) { return s.default_options; }},
+    {"allow", "LIST", "everything",
+     "modes, algorithms and ranks:N that users may have, with commas between",
+     [](SiteOptions& s, std::string_view v) { return set_allowed(s.allow, v); },
+     [](const SiteOptions& s) { return allowed_text(s.allow); }},
+    {"log", enum_names<SiteLog>(), "",
+     "line: a line for each watched step in slurmd's log on its nodes; verbose: more lines",
+     set_log, [](const SiteOptions& s) { return std::string(enum_name(s.log)); }},
     {"nic", "ADAPTER", "", "nic= of a step whose user does not give it", set_site_nic,
      [](const SiteOptions& s) { return s.nic; }},
     {"min-interval", "TIME", "", "no user gets a shorter interval", set_min_interval,

@@ -15,6 +15,7 @@
 #include "mapcore/base/saturating.h"
 #include "mapcore/base/text.h"
 #include "mapcore/binding/affinity.h"
+#include "mapcore/options/mapper_messages.h"
 #include "mapcore/profile/writer.h"
 #include "mapcore/recorder/event_pools.h"
 #include "mapcore/recorder/memory_counters.h"
@@ -206,17 +207,21 @@ class Recorder {
     return notes;
   }
 
-  // If no message was recorded, the user is told every note: one of them says why.
-  void tell_summary(const std::vector<std::string>& missing) {
-    const std::vector<std::string> told = lines_;
-    lines_.push_back(fmt::format(
-        "{}: {} messages recorded, {} between the ranks of the node and {} to other nodes, in a "
+  std::string sums_text() const {
+    return fmt::format(
+        "{} messages recorded, {} between the ranks of the node and {} to other nodes, in a "
         "file of {}; the event channel: at most {} of shared memory",
-        config_.node, writer_->events(), bytes_text(static_cast<double>(sums_->bytes_here())),
+        writer_->events(), bytes_text(static_cast<double>(sums_->bytes_here())),
         bytes_text(static_cast<double>(sums_->bytes_off_node())),
         bytes_text(static_cast<double>(writer_->octets())),
         capacity_text(static_cast<double>(
-            ondeloc_channel_size(view_.header().local_ranks, view_.header().record_cells)))));
+            ondeloc_channel_size(view_.header().local_ranks, view_.header().record_cells))));
+  }
+
+  // If no message was recorded, the user is told every note: one of them says why.
+  void tell_summary(const std::vector<std::string>& missing) {
+    const std::vector<std::string> told = lines_;
+    lines_.push_back(config_.node + ": " + sums_text());
     for (const std::string& note : missing) {
       if (writer_->events() == 0 && std::find(told.begin(), told.end(), note) == told.end())
         lines_.push_back(fmt::format("{}: {}", config_.node, note));
@@ -238,6 +243,8 @@ class Recorder {
     (void)writer_->add_notes(notes);
     if (Status closed = writer_->finish(); !closed) lines_.push_back(closed.error().message());
     if (config_.options.verbose) tell_summary(missing);
+    if (config_.log != SiteLog::kNone)
+      lines_.insert(lines_.begin(), kForLog + ("profile, " + sums_text()));
   }
 
   std::vector<std::string> drop_sentences() const {

@@ -10,6 +10,7 @@ import subprocess
 import harness
 
 ONDELOC = f"{harness.STAGE}/bin/ondeloc"
+EPILOG = pathlib.Path(__file__).resolve().parents[2] / "etc" / "examples" / "epilog-ondeloc"
 
 
 class Site(harness.Case):
@@ -82,6 +83,58 @@ class Site(harness.Case):
                 self.assertAlmostEqual(total[name], value, delta=1e-6 * value)
                 self.assertAlmostEqual(self.samples(prometheus, rf"^ondeloc_site_{name}\{{.*\}} (\S+)$"), value, delta=1e-6 * value)
                 self.assertAlmostEqual(self.samples(influx, rf"^ondeloc_{name},hostname=\S+ value=(\S+) \d+$"), value, delta=1e-6 * value)
+
+    def log_lines(self, job):
+        """The lines of slurmd's log that the plugin wrote for a job."""
+        logs = [path for path in pathlib.Path(harness.ROOT, "slurm").rglob("*slurmd*.log*") if path.is_file()]
+        self.assertTrue(logs)
+        text = "".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
+        return re.findall(rf"ondeloc: (job {job} step .*)", text)
+
+    def test_the_log_has_a_line_of_each_step_that_agrees_with_its_report(self):
+        spool = self.spool()
+        self.with_words("default=online,decide=never", f"report-dir={spool}", "log=line")
+        result = self.srun("-n4", f"{harness.APPS}/partners", "-s", "1")
+        self.assert_ran(result)
+        self.assertNotIn("ondeloc:", result.stderr)
+        report = json.loads(next(pathlib.Path(spool).iterdir()).read_text(encoding="utf-8"))
+        self.assertEqual(report["options"]["decide"], "never")
+        self.assertEqual(report["totals"]["remaps"], 0)
+        lines = self.log_lines(report["job"])
+        self.assertEqual(len(lines), 1, lines)
+        user = harness.USER.pw_uid
+        self.assertTrue(lines[0].startswith(f"job {report['job']} step {report['step']} user {user}: online, partners, 4 ranks, 0 remaps"),
+                        lines[0])
+        told = subprocess.run([ONDELOC, "report", "-f", "json", str(next(pathlib.Path(spool).iterdir()))], capture_output=True,
+                              text=True, check=True)
+        verdict = json.loads(told.stdout)[0]["verdict"]
+        self.assertTrue(lines[0].endswith(verdict[-60:]), lines[0])
+        self.assertEqual(self.extra(spool, report["job"], "23.02.7"), f"Extra=ondeloc: {verdict[:200]}")
+        self.assertIsNone(self.extra(spool, report["job"], "22.05.8"))
+
+    def extra(self, spool, job, release):
+        """Runs the example of an epilog with a made scontrol of that release, and returns what it would write."""
+        told = pathlib.Path(self.dir, "told")
+        told.unlink(missing_ok=True)
+        scontrol = self.write("scontrol", f'#!/bin/sh\n[ "$1" = --version ] && echo slurm {release} || printf "%s\\n" "$@" >{told}\n')
+        subprocess.run([EPILOG], check=True, timeout=60,
+                       env={"PATH": f"{os.path.dirname(scontrol)}:/usr/bin:/bin", "SLURM_JOB_ID": str(job), "ONDELOC_REPORT_DIR": spool,
+                            "ONDELOC": ONDELOC})
+        if not told.exists():
+            return None
+        words = told.read_text(encoding="utf-8").splitlines()
+        self.assertEqual(words[:2], ["update", f"JobId={job}"])
+        return words[2]
+
+    def test_a_step_that_is_not_allowed_runs_without_ondeloc(self):
+        self.with_words("allow=online,ranks:2")
+        for option, ranks, sentence in (("online", 4, "off for a step of 4 ranks"), ("profile:p", 1, "mode 'profile' is not allowed here")):
+            with self.subTest(option):
+                result = self.srun(f"-n{ranks}", "env", ondeloc=option)
+                self.assert_ran(result)
+                self.assertIn(sentence, result.stderr)
+                self.assertNotIn("ONDELOC_STEP=", result.stdout)
+        self.assertIn("ONDELOC_STEP=", self.srun("-n2", "env", ondeloc="online").stdout)
 
     def test_the_administrator_removes_reports(self):
         spool = self.spool()

@@ -550,6 +550,29 @@ TEST_CASE("a step writes a report for the site only if its user wants none") {
   CHECK(lines[0].starts_with(std::string(1, kForLog) + "no report: "));
 }
 
+TEST_CASE(
+    "the site's log has one line of a step, or the summary too, and the user has none of it") {
+  const Habit silent{.attaches = false};
+  const std::vector<CpuSet> masks(kRanks, *get_affinity(0));
+  const auto lines = [&](SiteLog log) {
+    const Step step(masks, std::vector<Habit>(kRanks, silent));
+    for (const pid_t pid : step.pids)
+      waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
+    auto config = config_for(step, "");
+    config.options.verbose = false;
+    config.log = log;
+    return run_mapper(config);
+  };
+  CHECK(lines(SiteLog::kNone).empty());
+  const auto one = lines(SiteLog::kLine);
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].starts_with(std::string(1, kForLog) + "online, 4 ranks, 0 remaps, 0 migrations, "));
+  CHECK(one[0].find("; nothing to map: ") != std::string::npos);
+  const auto more = lines(SiteLog::kVerbose);
+  CHECK(more.size() > 2);
+  for (const std::string& line : more) CHECK(line.front() == kForLog);
+}
+
 // A rank ends, and then its DETACH comes, as by way of other daemons.
 nlohmann::json report_with_late_detach() {
   int channel[2];

@@ -21,6 +21,7 @@ MapperArguments all_of_watch() {
   call.machine = "/etc/ondeloc/epyc.json";
   call.report_dir = "/var/spool/ondeloc";
   call.partition = "batch";
+  call.log = SiteLog::kLine;
   call.min_interval_ms = 250;
   call.no_events = "events: none, as the site wishes";
   call.test_switches = {"no-rows", "no-events"};
@@ -72,6 +73,7 @@ TEST_CASE("a watch call survives the way through execve") {
   CHECK(got->machine == sent.machine);
   CHECK(got->report_dir == sent.report_dir);
   CHECK(got->partition == sent.partition);
+  CHECK(got->log == sent.log);
   CHECK(got->min_interval_ms == sent.min_interval_ms);
   CHECK(got->no_events == sent.no_events);
   CHECK(got->test_switches == sent.test_switches);
@@ -101,8 +103,8 @@ TEST_CASE("values that are not set take no word") {
   few.segment_fd = 3;
   few.options = "online";
   const ProgramWords words = few.to_words();
-  CHECK(words.arguments ==
-        std::vector<std::string>{"watch", "--segment=3", "--oom=first", "--min-interval=100"});
+  CHECK(words.arguments == std::vector<std::string>{"watch", "--segment=3", "--oom=first",
+                                                    "--log=none", "--min-interval=100"});
   CHECK(words.environment == std::vector<std::string>{"ONDELOC_MAPPER_OPTIONS=online"});
   CHECK(MapperArguments::parse(words)->channel_fd == -1);
 }

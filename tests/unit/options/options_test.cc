@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "mapcore/base/text.h"
+#include "mapcore/options/allowed.h"
 #include "mapcore/options/option_table.h"
 #include "tests/unit/catch.h"
 
@@ -238,12 +239,16 @@ TEST_CASE("an interval below the site's minimum is told, not refused") {
 }
 
 TEST_CASE("plugstack.conf words") {
-  auto site = parse_site_options({"default=online", "min-interval=1s", "libexec=/opt/o/libexec",
+  auto site = parse_site_options({"default=online,decide=never", "log=verbose",
+                                  "allow=online,profile,coordinated,lama,ranks:64",
+                                  "min-interval=1s", "libexec=/opt/o/libexec",
                                   "rank-lib=/opt/o/lib/r.so", "topology=numa:2+core:1+pu:1",
                                   "test-switch=no-rows", "test-switch=no-events", "min-uid=1000",
                                   "oom=fair", "machine=/etc/epyc.json", "report-dir=/var/spool/o"});
   REQUIRE(site.ok());
-  CHECK(site->default_mode == Mode::kOnline);
+  CHECK(site->default_options == "online,decide=never");
+  CHECK(site->log == SiteLog::kVerbose);
+  CHECK(allowed_text(site->allow) == "online,profile,coordinated,lama,ranks:64");
   CHECK(site->min_interval_ms == 1000);
   CHECK(site->min_uid == 1000);
   CHECK(site->oom == OomPolicy::kFair);
@@ -253,15 +258,42 @@ TEST_CASE("plugstack.conf words") {
   CHECK(site->rank_lib == "/opt/o/lib/r.so");
   CHECK(site->topology == "numa:2 core:1 pu:1");
   CHECK(site->test_switches == std::vector<std::string>{"no-rows", "no-events"});
-  CHECK(parse_site_options({})->default_mode == Mode::kOff);
+  CHECK(parse_site_options({})->default_options == "off");
   CHECK(parse_site_options({})->min_uid == 0);
   CHECK(parse_site_options({"oom=first"})->oom == OomPolicy::kFirst);
-  for (const char* wrong : {"default=on", "libexec=opt", "speed=1", "default",
-                            "default=", "min-interval=0", "test-switch=x", "min-uid=root",
-                            "min-uid=-1", "oom=never", "machine=epyc.json", "report-dir=spool"}) {
+  for (const char* wrong : {"default=on",        "libexec=opt",       "speed=1",
+                            "default",           "default=",          "min-interval=0",
+                            "test-switch=x",     "min-uid=root",      "min-uid=-1",
+                            "oom=never",         "machine=epyc.json", "report-dir=spool",
+                            "default=profile:p", "default=static:f",  "default=online,decide=maybe",
+                            "default=help",      "log=all",           "allow=magic",
+                            "allow=online,",     "allow=ranks:0",     "allow=ranks:x"}) {
     CAPTURE(wrong);
     CHECK_FALSE(parse_site_options({wrong}).ok());
   }
+}
+
+TEST_CASE("a site allows modes, algorithms and a number of ranks") {
+  const auto told = [](const char* option, std::uint32_t ranks, const char* allow) {
+    const auto site = parse_site_options({allow});
+    REQUIRE(site.ok());
+    const Status good = check_allowed(*parse_options(option), ranks, site->allow);
+    return good ? std::string() : good.error().message();
+  };
+  CHECK(told("profile:p", 4, "allow=ranks:8").empty());
+  CHECK(told("profile:p", 4, "allow=online,static") ==
+        "mode 'profile' is not allowed here; use online or static (allow= in plugstack.conf)");
+  CHECK(told("off", 99, "allow=static,ranks:8").empty());
+  CHECK(told("online", 4, "allow=coordinated").empty());
+  CHECK(told("online,algorithm=random:7", 4, "allow=coordinated,deloc") ==
+        "algorithm 'random' is not allowed here; use coordinated or deloc (allow= in "
+        "plugstack.conf)");
+  CHECK(told("online,algorithm=random:7", 4, "allow=random").empty());
+  CHECK(told("static:lama:scbnh", 4, "allow=coordinated").starts_with("algorithm 'lama' is not"));
+  CHECK(told("static:ranks.txt", 4, "allow=coordinated").empty());
+  CHECK(told("online", 8, "allow=ranks:8").empty());
+  CHECK(told("online", 9, "allow=ranks:8") ==
+        "off for a step of 9 ranks: a step may have 8 here (allow= in plugstack.conf)");
 }
 
 TEST_CASE("help names every mode and key in lines that fit") {

@@ -134,6 +134,27 @@ TEST_CASE("users below min-uid= run without ondeloc") {
   if (geteuid() == 0) CHECK(Begun(uid_5(), "online", {"min-uid=5"}).is_on());
 }
 
+TEST_CASE("a step that the site does not allow runs without ondeloc, and its user learns why") {
+  Begun many("online", {"allow=ranks:3"});  // the step has 4 ranks
+  CHECK_FALSE(many.is_on());
+  CHECK(many.step.state.pending ==
+        "off for a step of 4 ranks: a step may have 3 here (allow= in plugstack.conf); the job "
+        "runs on without it");
+  Begun by_default(nullptr, {"default=online,decide=never", "allow=ranks:3"});
+  CHECK_FALSE(by_default.is_on());
+  CHECK(by_default.step.state.pending.empty());
+  CHECK_FALSE(Begun("profile:p", {"allow=online"}).is_on());
+  const Begun good("online", {"allow=online,coordinated,ranks:4"});
+  CHECK(good.is_on());
+}
+
+TEST_CASE("the site's default has keys") {
+  const Begun begun(nullptr, {"default=online,decide=never,interval=1s"});
+  CHECK(begun.is_on());
+  CHECK(begun.step.request.options.decide == Decide::kNever);
+  CHECK(begun.step.request.text == "online,decide=never,interval=1s");
+}
+
 TEST_CASE("a heterogeneous step counts the ranks of all its components") {
   FakeSpank fake = FakeSpank::normal_step();
   fake.env = {{"SLURM_STEP_NUM_TASKS", "10"}, {"SLURM_HET_SIZE", "2"}, {"SLURM_JOB_ID", "6"}};
