@@ -7,6 +7,8 @@
 
 #include <array>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "mapcore/base/text.h"
 #include "mapcore/devices/nic_plan.h"
@@ -52,9 +54,9 @@ bool is_inside(pid_t pid, const CpuSet& cpus) {
       .is_subset_of(cpus);
 }
 
-// Counts the tasks before this one that are on the node. slurmstepd has forked the tasks in their order,
-// and bound all of them before it lets one run. Static binds each task later, by itself: its file
-// may order the ranks in any way, so the number on the compute node has to do.
+// Counts the tasks before this one that are on the node. slurmstepd has forked the tasks in their
+// order, and bound all of them before it lets one run. Static binds each task later, by itself: its
+// file may order the ranks in any way, so the number on the compute node has to do.
 int index_on(const Node& node, const Step& step, std::uint32_t local_rank) {
   const auto own = static_cast<int>(local_rank);
   const std::string children =
@@ -82,6 +84,12 @@ NicPlace place_of(spank_t spank, const Step& step, std::uint32_t local_rank, con
   return place;
 }
 
+// With hundreds of virtual functions a search takes milliseconds, in each task.
+std::vector<Device> scan(NeededAdapters needed, const std::string& root) {
+  if (needed == NeededAdapters::kNone) return {};
+  return needed == NeededAdapters::kAll ? scan_adapters(root) : scan_fabrics(root);
+}
+
 }  // namespace
 
 Status choose_nic(spank_t spank, const Step& step, std::uint32_t local_rank,
@@ -93,8 +101,8 @@ Status choose_nic(spank_t spank, const Step& step, std::uint32_t local_rank,
     const auto value = job_env_whole(spank, name, kLongestVariable);
     return !value || value->has_value();
   };
-  const auto plan =
-      plan_nic(nic, scan_adapters(root), place_of(spank, step, local_rank, Sysfs(root)), is_set);
+  const NicPlace place = place_of(spank, step, local_rank, Sysfs(root));
+  const auto plan = plan_nic(nic, scan(needed_adapters(nic, place), root), place, is_set);
   if (!plan) return plan.error();
   for (const auto& [name, value] : plan->variables)
     spank_setenv(spank, name.c_str(), value.c_str(), 1);

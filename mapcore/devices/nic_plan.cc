@@ -183,12 +183,16 @@ bool is_one_fabric(const std::vector<Device>& devices) {
   });
 }
 
-// Empty if auto may choose.
-std::string objection(const std::vector<Device>& fabric, const NicPlace& place) {
+// Empty if auto may choose, as far as that does not depend on the adapters.
+std::string objection(const NicPlace& place) {
   if (place.nodes < 2) return "the step is on one node";
+  return place.rank.node < 0 ? "the rank's CPUs are not on one NUMA node" : "";
+}
+
+std::string objection(const std::vector<Device>& fabric, const NicPlace& place) {
+  if (std::string why = objection(place); !why.empty()) return why;
   if (fabric.size() < 2) return "the node has no two adapters of one fabric";
   if (!is_one_fabric(fabric)) return "the adapters are of several subnets or speeds";
-  if (place.rank.node < 0) return "the rank's CPUs are not on one NUMA node";
   if (place.ranks < static_cast<int>(fabric.size()))
     return "the node has more adapters than ranks, which can each use several";
   const bool known = std::all_of(fabric.begin(), fabric.end(),
@@ -232,6 +236,12 @@ std::string NicPlan::text() const {
   for (const auto& [name, value] : variables)
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text + "; " + why;
+}
+
+NeededAdapters needed_adapters(std::string_view nic, const NicPlace& place) {
+  if (nic == "auto")
+    return objection(place).empty() ? NeededAdapters::kFabrics : NeededAdapters::kNone;
+  return nic == "rail" || nic == "rail:node" ? NeededAdapters::kFabrics : NeededAdapters::kAll;
 }
 
 Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,

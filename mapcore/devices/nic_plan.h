@@ -45,8 +45,13 @@ using IsSet = std::function<bool(const char* name)>;
 //   - adapters whose places are not known, or that may not reach each other (RDMA over Ethernet,
 //     ports of other subnets, Ethernet).
 // Error: the node does not have an adapter that was named.
+// `adapters`: those of needed_adapters().
 Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,
                          const NicPlace& place, const IsSet& is_set);
+
+// kFabrics: those that are not Ethernet.
+enum class NeededAdapters { kNone, kFabrics, kAll };
+NeededAdapters needed_adapters(std::string_view nic, const NicPlace& place);
 
 // A network library, or an MPI library with a choice of its own. ondeloc(7) lists all of them.
 struct NicStack {

@@ -145,6 +145,15 @@ void add_gpu(const Sysfs& sys, const std::string& name, const std::string& direc
 
 }  // namespace
 
+std::vector<Device> scan_fabrics(const std::string& root) {
+  const Sysfs sys(root);
+  std::vector<Device> devices;
+  Functions functions;
+  add_rdma(sys, devices, functions);
+  add_slingshot(sys, devices);
+  return devices;
+}
+
 std::vector<Device> scan_adapters(const std::string& root) {
   const Sysfs sys(root);
   std::vector<Device> devices;

@@ -17,6 +17,8 @@ namespace ondeloc {
 // Omni-Path, InfiniBand, EFA, Slingshot, then Ethernet adapters that are PCI devices and not part
 // of one of the others.
 std::vector<Device> scan_adapters(const std::string& root = "");
+// The same without the Ethernet adapters, in less time.
+std::vector<Device> scan_fabrics(const std::string& root = "");
 // Devices that programs compute on: those with a render node, and those that NVIDIA's driver has.
 // The graphics of a board's management controller is not one.
 std::vector<Device> scan_gpus(const std::string& root = "");

@@ -7,7 +7,7 @@ Prints medians in milliseconds, their difference and ratio, and the difference o
 with machine and versions. "end" comes from runs of `date` in place of `true`: the
 time from the output of the last task, just before it exits, to the end of srun.
 
-The lines with "devices" are of online,nic=auto on a node with 8 adapters, 200 virtual functions and 8 GPUs, which are made up and
+The lines with "devices" are of online,nic=rail on a node with 8 adapters, 200 virtual functions and 8 GPUs, which are made up and
 laid over /sys in a mount namespace; those with "no devices" have the layer without them. Slurm itself takes longer on such a node,
 so the price of devices is the difference of two differences. A private Slurm that runs already is outside of the namespace: then
 only `ondeloc topology` is measured with devices; its CPU time is that of one search for devices, and of what else it does.
@@ -26,7 +26,7 @@ import made_devices  # noqa: E402 pylint: disable=wrong-import-position
 import on_private_slurm  # noqa: E402 pylint: disable=wrong-import-position
 
 # Name: options without and with ondeloc, and whether the layer over /sys has devices (None: no layer).
-PAIRS = {"": ((None, "online"), None), ", no devices": ((None, "online,nic=auto"), False), ", devices": ((None, "online,nic=auto"), True)}
+PAIRS = {"": ((None, "online"), None), ", no devices": ((None, "online,nic=rail"), False), ", devices": ((None, "online,nic=rail"), True)}
 
 
 def one_run(harness, option):

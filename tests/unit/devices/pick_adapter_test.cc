@@ -239,6 +239,17 @@ TEST_CASE("nic=auto sets nothing where it could only do harm") {
   CHECK(plan("auto", {eth, eth}, place(0)).starts_with("; "));
 }
 
+TEST_CASE("adapters are looked for only if the choice depends on them") {
+  CHECK(needed_adapters("auto", place(0)) == NeededAdapters::kFabrics);
+  CHECK(needed_adapters("auto", place(0, 0, 8, 1)) == NeededAdapters::kNone);
+  CHECK(needed_adapters("auto", place(-1)) == NeededAdapters::kNone);
+  CHECK(needed_adapters("rail", place(-1, 0, 8, 1)) == NeededAdapters::kFabrics);
+  CHECK(needed_adapters("rail:node", place(0)) == NeededAdapters::kFabrics);
+  CHECK(needed_adapters("eth0", place(0)) == NeededAdapters::kAll);
+  CHECK(plan("auto", {}, place(-1)) == plan("auto", kTwo, place(-1)));
+  CHECK(plan("auto", {}, place(0, 0, 8, 1)) == plan("auto", kTwo, place(0, 0, 8, 1)));
+}
+
 TEST_CASE("nic=rail uses all adapters, nic=rail:node those of the node") {
   CHECK(plan("rail", kTwo, place(0)) ==
         "PSM2_MULTIRAIL=1 PSM2_MULTIRAIL_MAP=0:1,1:1; rails over all adapters");
