@@ -9,6 +9,7 @@
 
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/replayed_report.h"
+#include "mapcore/base/escaped.h"
 #include "mapcore/base/json_text.h"
 #include "mapcore/base/new_file.h"
 #include "mapcore/base/text.h"
@@ -166,15 +167,6 @@ constexpr Metric kMetrics[] = {
     {"dropped_events_total", "events known to be lost", "counter",
      [](const ReportRun& r) { return static_cast<double>(r.dropped); }},
 };
-
-std::string escaped(std::string_view text, std::string_view special) {
-  std::string out;
-  for (const char c : text) {
-    if (special.find(c) != special.npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
 
 // The text format of Prometheus, version 0.0.4.
 std::string to_prometheus(const std::vector<ReportRun>& reports) {

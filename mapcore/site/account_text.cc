@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "mapcore/base/escaped.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/site/when.h"
@@ -103,15 +104,6 @@ std::string skipped_text(const SiteFiles& files) {
   std::string text = fmt::format("\n{} skipped\n", counted(files.skipped, "file"));
   for (const std::string& fault : files.faults) text += "  " + fault + "\n";
   return text;
-}
-
-std::string escaped(std::string_view text, std::string_view special) {
-  std::string out;
-  for (const char c : text) {
-    if (special.find(c) != special.npos) out += '\\';
-    out += c;
-  }
-  return out;
 }
 
 std::string labels_of(const SiteView& view, const SiteGroup& group) {
