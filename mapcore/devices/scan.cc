@@ -143,14 +143,18 @@ void add_gpu(const Sysfs& sys, const std::string& name, const std::string& direc
   devices.push_back(std::move(device));
 }
 
+void add_fabrics(const Sysfs& sys, std::vector<Device>& devices, Functions& functions) {
+  add_rdma(sys, devices, functions);
+  add_slingshot(sys, devices);
+}
+
 }  // namespace
 
 std::vector<Device> scan_fabrics(const std::string& root) {
   const Sysfs sys(root);
   std::vector<Device> devices;
   Functions functions;
-  add_rdma(sys, devices, functions);
-  add_slingshot(sys, devices);
+  add_fabrics(sys, devices, functions);
   return devices;
 }
 
@@ -158,8 +162,7 @@ std::vector<Device> scan_adapters(const std::string& root) {
   const Sysfs sys(root);
   std::vector<Device> devices;
   Functions functions;
-  add_rdma(sys, devices, functions);
-  add_slingshot(sys, devices);
+  add_fabrics(sys, devices, functions);
   add_ethernet(sys, devices, functions);
   return devices;
 }
