@@ -96,8 +96,8 @@ struct Interposed<Call, std::index_sequence<k...>> {
 template <class Call, std::size_t kArguments>
 using InterposedCall = Interposed<Call, std::make_index_sequence<kArguments>>;
 
-struct CountedInMpich {
-  static bool is_counted(MpiFamily family) { return family == MpiFamily::kMpich; }
+// A call has these parts, and hides those that it has in its own way.
+struct CountsNothing {
   static constexpr bool kActsBefore = false, kIsQuick = false;
   static void before(const Word*) {}
   static bool is_watched(MpiFamily) { return false; }
@@ -107,17 +107,14 @@ struct CountedInMpich {
   static void add(const Addition&) {}
 };
 
-struct CountedInEvery {
+struct CountedInMpich : CountsNothing {
+  static bool is_counted(MpiFamily family) { return family == MpiFamily::kMpich; }
+};
+
+struct CountedInEvery : CountsNothing {
   static bool is_counted(MpiFamily family) {
     return family == MpiFamily::kMpich || family == MpiFamily::kOpenMpi;
   }
-  static constexpr bool kActsBefore = false, kIsQuick = false;
-  static void before(const Word*) {}
-  static bool is_watched(MpiFamily) { return false; }
-  static void watch(const Word*, std::uint64_t) {}
-  static void count(const Word*) {}
-  static Addition quick(const Word*) { return {0, 0}; }
-  static void add(const Addition&) {}
 };
 
 // An `int` argument: the upper half of its word has no meaning.
