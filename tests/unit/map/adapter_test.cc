@@ -13,6 +13,7 @@
 #include "mapcore/map/adapter_paths.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/map/case.h"
+#include "tests/unit/map/starts.h"
 #include "tests/unit/test_data.h"
 
 using namespace ondeloc;
@@ -158,14 +159,8 @@ TEST_CASE("with adapters coordinated is never worse than its starts") {
       c.off_node = drawn_bytes(48, seed);
       give(c, {adapter_on(0, "a"), adapter_on(3, "b")});
       if (seed % 2 == 0) c.previous = c.map(fmt::format("random:{}", seed).c_str());
-      const Mapping mapping = c.map();
-      const double cost = c.cost(mapping).total;
       INFO(machine << " " << seed);
-      for (const char* start : {"packed", "scatter", "random", "balance", "locality", "ondeloc"})
-        CHECK(cost <= c.cost(c.map(start)).total * (1 + 1e-9));
-      c.previous = mapping;
-      const Mapping again = c.map();
-      if (c.cost(again).total >= cost * (1 - 1e-6)) CHECK(again == mapping);
+      check_against_starts(c);
     }
   }
 }

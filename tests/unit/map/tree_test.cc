@@ -10,6 +10,7 @@
 #include "mapcore/map/coordinated/tree_valuation.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/map/case.h"
+#include "tests/unit/map/starts.h"
 
 using namespace ondeloc;
 
@@ -177,14 +178,8 @@ TEST_CASE("on trees coordinated is never worse than its starts and moves nobody 
     for (const char* machine : {kEpyc, "package:2 numa:2 l3:2 core:4 pu:2"}) {
       Case c(machine, drawn(48, 3, seed, seed % 3 == 0 ? 1e6 : 64));
       if (seed % 2 == 0) c.previous = c.map(fmt::format("random:{}", seed).c_str());
-      const Mapping mapping = c.map();
-      const double cost = c.cost(mapping).total;
       INFO(machine << " " << seed);
-      for (const char* start : {"packed", "scatter", "random", "balance", "locality", "ondeloc"})
-        CHECK(cost <= c.cost(c.map(start)).total * (1 + 1e-9));
-      c.previous = mapping;
-      const Mapping again = c.map();
-      if (c.cost(again).total >= cost * (1 - 1e-6)) CHECK(again == mapping);
+      check_against_starts(c);
     }
   }
 }
