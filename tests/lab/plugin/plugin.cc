@@ -151,8 +151,8 @@ void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
   if (where == nullptr) return;
   if (qemu_plugin_hwaddr_is_io(where)) return lab->device_access(static_cast<int>(vcpu));
   const std::uint64_t at = qemu_plugin_hwaddr_phys_addr(where);
-  const bool store = qemu_plugin_mem_is_store(info);
-  lab->access(static_cast<int>(vcpu), at, store, store && atomic ? Word{} : word_of(info, at));
+  lab->access(static_cast<int>(vcpu), at, qemu_plugin_mem_is_store(info),
+              atomic ? Word{} : word_of(info, at));
 }
 
 void on_quantum(unsigned vcpu, void*) { lab->synchronize(static_cast<int>(vcpu)); }
@@ -191,7 +191,8 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* block) {
     qemu_plugin_insn* instruction = qemu_plugin_tb_get_insn(block, i);
     instrument_trigger(instruction);
     if (!on) continue;
-    // If a compare-and-exchange fails, QEMU tells the value that it would have written.
+    // The values that QEMU tells of an atomic instruction are not those of the memory: "lock inc" is
+    // told as a load of the value behind it, a failed compare-and-exchange as a store.
     void* atomic = ondeloc_threads::is_atomic(code_of(instruction)) ? instruction : nullptr;
     qemu_plugin_register_vcpu_mem_cb(instruction, on_access, QEMU_PLUGIN_CB_NO_REGS,
                                      QEMU_PLUGIN_MEM_RW, atomic);
