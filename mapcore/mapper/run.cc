@@ -198,11 +198,15 @@ class OnlineMapper {
     return *idle;
   }
 
+  // While ranks start MPI they wait for each other, so the topology is read then.
+  bool is_topology_needed() const { return ranks().any_attached() || step_.view().mpi_starts(); }
+
   // True if the ranks were planned now.
   bool plan_when_ready() {
-    if (placement_ || plan_failed_ || !ranks().any_attached()) return false;
+    if (placement_ || plan_failed_ || !is_topology_needed()) return false;
     if (!machine_ && !load_.is_started()) load_.start(config_.topology, idle_cpus_of_step());
-    if (!ranks().all_ready() || (!machine_ && !load_.is_ready())) return false;
+    if (!ranks().any_attached() || !ranks().all_ready() || (!machine_ && !load_.is_ready()))
+      return false;
     if (Status good = plan(); !good) {
       plan_failed_ = true;
       lines_.push_back(good.error().message() + "; ranks stay where Slurm put them");

@@ -5,8 +5,7 @@
 // verified, and seals keep the file from shrinking.
 //
 // Shapes: slots and rows by local rank, 0..local_ranks()-1. Half a row has local_ranks()+1 cells:
-// cell j for local rank j (the rank itself included), the last for all ranks off the node together,
-// the cells of single ranks off the node included. Units:
+// cell j for local rank j (the rank itself included), the last for all ranks off the node. Units:
 // bytes and messages, running totals. Ownership: the view owns the mapping, not the descriptor,
 // which may be closed after open(). Thread safety: const members may run while ranks write (relaxed
 // 64-bit loads); raise_tick() from one thread. Errors: open() only, one sentence.
@@ -20,7 +19,6 @@
 #include "mapcore/base/result.h"
 #include "mapcore/segment/header_check.h"
 #include "mapcore/segment/layout.h"
-#include "mapcore/segment/peer_cells.h"
 
 namespace ondeloc {
 
@@ -67,17 +65,6 @@ class SegmentView {
   // REQUIRES: fetches(local).
   ondeloc_cell fetched(int local, int from) const;
 
-  // Calls visit(world rank, cell) for each rank off the node that has a cell of its own: what was
-  // sent to it, and with `fetched`, what was fetched from it. REQUIRES: fetches(local) for that.
-  template <class Visit>
-  void each_off_node(int local, bool fetched, Visit visit) const {
-    const PeerCells peers = peers_at(local);
-    ondeloc_cell* const cells = fetched ? peers.fetched : peers.sent;
-    peers.each([&](std::uint32_t world, std::uint32_t at) {
-      if (world < header_.world_ranks) visit(world, read(cells[at]));
-    });
-  }
-
   // Raises each total to the row's present value if that is more. Does nothing while no rank has
   // attached.
   void raise_to_row(int local, std::span<ondeloc_cell> totals) const;
@@ -88,6 +75,9 @@ class SegmentView {
   // The event channel (channel_layout.h), nullptr if the segment has none.
   char* channel() const;
 
+  // True once a rank has called MPI_Init, long before it attaches at the end of that call.
+  bool mpi_starts() const;
+
   std::uint64_t tick() const;
   void raise_tick();  // asks every rank for a SAMPLE
   void set_mapper_pid(std::int32_t pid);
@@ -96,10 +86,6 @@ class SegmentView {
   SegmentView(char* base, const ondeloc_header& header) : base_(base), header_(header) {}
   ondeloc_slot* slot_at(int local) const;
   std::span<ondeloc_cell> row_at(int local) const;
-  // Without entries while no rank has attached.
-  PeerCells peers_at(int local) const;
-  ondeloc_cell off_node(int local, bool fetched) const;
-  static ondeloc_cell read(ondeloc_cell& shared);
   ondeloc_header* shared_header() const;
   char* base_;
   ondeloc_header header_;

@@ -25,15 +25,16 @@ class RankSegment {
   ondeloc_slot& slot(int local) const;
   ondeloc_cell* row(int local) const;
   const std::uint64_t* tick() const;
+  // Tells the mapper that a rank calls MPI_Init, so that it reads the topology meanwhile.
+  void tell_start() const;
   // Starts the writer on the rank's pool; false where the segment has no event channel.
   bool start_recording(int local, ChannelWriter& writer) const;
 
   // Claims the row for this process by compare-and-swap of owner_pid: a row has one owner per step.
   bool claim(int local) const;
   void note(int local, std::uint32_t bits) const;
-  // First touch: puts the pages of the first half of the row, and those that tell which cells of
-  // ranks off the node are in use, on the NUMA node where the rank now runs. The second half is
-  // mostly never used.
+  // First touch: puts the pages of the first half of the row on the NUMA node where the rank now
+  // runs. The second half is mostly never used.
   void touch_row(int local) const;
 
  private:

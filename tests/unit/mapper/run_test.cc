@@ -179,6 +179,33 @@ TEST_CASE("ranks that talk to other nodes only are kept from loading one memory"
   CHECK(report["totals"]["remaps"] == 1);
 }
 
+// A pipe in place of hwloc's file tells whether somebody reads the topology.
+TEST_CASE("the topology is read while ranks are in MPI_Init, and not for programs without MPI") {
+  const std::string pipe = temporary_report();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  setenv("HWLOC_XMLFILE", pipe.c_str(), 1);
+  const auto is_read = [&](const Habit& habit) {
+    Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)), std::vector<Habit>(kRanks, habit));
+    bool read = false;
+    std::thread other([&] {
+      UniqueFd writer;
+      for (int i = 0; i < 2000 && !writer.valid() && !step.is_over(); ++i, usleep(5000))
+        writer = UniqueFd(open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+      read = writer.valid();
+      *step.partner_bit = -1;
+    });
+    auto config = config_for(step, "");
+    config.topology = "";
+    (void)run_mapper(config);
+    other.join();
+    return read;
+  };
+  CHECK(is_read({.only_starts = true}));
+  CHECK_FALSE(is_read({.attaches = false}));
+  unsetenv("HWLOC_XMLFILE");
+  unlink(pipe.c_str());
+}
+
 TEST_CASE("a note compares what a rank says it sent with what came") {
   Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
   int channel[2];

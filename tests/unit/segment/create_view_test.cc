@@ -148,7 +148,6 @@ TEST_CASE("hostile headers are refused one by one") {
       [](ondeloc_header& h) { h.world_ranks = 2; },
       [](ondeloc_header& h) { h.world_ranks = UINT32_MAX; },
       [](ondeloc_header& h) { h.row_cells = 5; },
-      [](ondeloc_header& h) { h.peer_cells = 16; },
       [](ondeloc_header& h) { h.slots_offset = UINT64_MAX; },
       [](ondeloc_header& h) { h.table_offset += 4; },
       [](ondeloc_header& h) { h.rows_offset = 0; },
@@ -181,6 +180,18 @@ TEST_CASE("random bytes that ranks write into slots and the table do no harm") {
   CHECK(slot.mask_words == ONDELOC_MASK_WORDS);
   CHECK(slot.library[sizeof(slot.library) - 1] == '\0');
   for (std::uint32_t w = 0; w < 8; ++w) CHECK(view->local_of_world(w) == -1);
+}
+
+TEST_CASE("a view sees that a rank starts MPI") {
+  auto fd = create_segment(small_plan());
+  REQUIRE(fd.ok());
+  auto view = SegmentView::open(fd->get());
+  REQUIRE(view.ok());
+  CHECK_FALSE(view->mpi_starts());
+  const std::uint32_t yes = 1;
+  REQUIRE(pwrite(fd->get(), &yes, sizeof(yes), offsetof(ondeloc_header, mpi_starts)) ==
+          sizeof(yes));
+  CHECK(view->mpi_starts());
 }
 
 TEST_CASE("the tick only grows") {

@@ -43,10 +43,11 @@ inline Rank attach(int fd) {
 
 // The behaviour of a rank; the defaults are those of an ordinary rank.
 struct Habit {
-  std::uint32_t note = 0;  // ONDELOC_NOTE_*
-  pid_t owner = 0;         // the process that it names as attached; 0: itself
-  bool detaches = true;    // false: it ends as after a crash
-  bool attaches = true;    // false: it is a program without MPI
+  std::uint32_t note = 0;    // ONDELOC_NOTE_*
+  pid_t owner = 0;           // the process that it names as attached; 0: itself
+  bool detaches = true;      // false: it ends as after a crash
+  bool attaches = true;      // false: it is a program without MPI
+  bool only_starts = false;  // it stays in MPI_Init
 };
 
 // Runs a rank: sends to rank `local ^ *partner_bit` until *partner_bit is negative, then detaches.
@@ -58,6 +59,11 @@ struct Habit {
   if (write_task_slot(fd, task) != 0) _exit(1);
   if (!habit.attaches) _exit(0);
   const Rank rank = attach(fd);
+  if (habit.only_starts) {
+    reinterpret_cast<ondeloc_header*>(rank.base)->mpi_starts = 1;
+    while (*partner_bit >= 0) usleep(5000);
+    _exit(0);
+  }
   rank.slot(local).owner_pid = habit.owner != 0 ? habit.owner : getpid();
   rank.slot(local).notes = habit.note;
   rank.slot(local).rank_state = ONDELOC_RANK_ATTACHED;
@@ -97,6 +103,16 @@ struct Step {
     for (int local = 0; local < kRanks; ++local)
       for (int i = 0; i < 4000 && all.slot(local).task_state != ONDELOC_TASK_READY; ++i)
         usleep(5000);
+  }
+  // True if every process has ended.
+  bool is_over() const {
+    for (const pid_t pid : pids) {
+      siginfo_t info{};
+      if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+          info.si_pid == 0)
+        return false;
+    }
+    return true;
   }
   ~Step() {
     *partner_bit = -1;
