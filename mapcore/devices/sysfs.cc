@@ -51,14 +51,13 @@ std::vector<std::string> Sysfs::list(const std::string& path) const {
 std::string Sysfs::read(const std::string& path, std::size_t most) const {
   const UniqueFd fd(open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return "";
-  std::string text(most, '\0');
-  std::size_t size = 0;
-  while (size < most) {
-    const ssize_t got = ::read(fd.get(), text.data() + size, most - size);
+  std::string text;
+  char piece[kSmallFile];
+  while (text.size() < most) {
+    const ssize_t got = ::read(fd.get(), piece, std::min(sizeof(piece), most - text.size()));
     if (got <= 0) break;
-    size += static_cast<std::size_t>(got);
+    text.append(piece, static_cast<std::size_t>(got));
   }
-  text.resize(size);
   return std::string(trim_space(text));
 }
 
