@@ -63,8 +63,11 @@ static void move(uintptr_t begin, uintptr_t end, int node) {
 
 // Private memory, and of the segments of Open MPI (vader_segment.NODE.USER.JOB.RANK) the own one.
 static void bring_memory(int rank) {
+  static unsigned last_node = ~0U;
   unsigned cpu = 0, node = 0;
   syscall(SYS_getcpu, &cpu, &node, NULL);
+  if (node == last_node) return;
+  last_node = node;
   FILE* maps = fopen("/proc/self/maps", "r");
   char line[1024];
   while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {

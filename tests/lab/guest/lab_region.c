@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "batch.h"
 #include "trigger.h"
@@ -19,9 +20,18 @@ static void yield_when_idle(bool yield) {
   if (symbol != NULL) set(yield);
 }
 
+// A job runs for hours, a program of the lab for milliseconds: with LAB_SETTLE_MS the mapper has
+// read the topology before simulated time starts.
+static void settle(void) {
+  const char* text = getenv("LAB_SETTLE_MS");
+  const long ms = text == NULL ? 0 : strtol(text, NULL, 10);
+  if (ms > 0) nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
 static void begin(void) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  settle();
   PMPI_Barrier(MPI_COMM_WORLD);
   const bool first = batch_take(rank);
   yield_when_idle(false);

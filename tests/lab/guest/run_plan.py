@@ -127,8 +127,9 @@ class Runner:
             options.append(f"--ondeloc={mapping['ondeloc']},report=/tmp/report.json")
         control("label", self.label)
         control("distance", int(mapping.get("distance", True)))
-        status, out, err = self.step(program, options + mapping.get("srun", []), env=mapping.get("env"))
+        status, out, err = self.step(program, options + mapping.get("srun", []), env={**self.settle(mapping), "LAB_STEPS": "/tmp/steps"})
         control("off")
+        self.keep_steps(program["ranks"])
         if "ondeloc" in mapping and pathlib.Path("/tmp/report.json").exists():
             shutil.move("/tmp/report.json", report)
             fields["report"] = self.summary(report)
@@ -139,12 +140,24 @@ class Runner:
         fields["said"] = out.strip()[-600:]
         self.tell(**fields, wall_s=round(time.monotonic() - begin, 1))
 
+    def settle(self, mapping):
+        return {"LAB_SETTLE_MS": str(self.plan["settle"])} if "ondeloc" in mapping else {}
+
+    def keep_steps(self, ranks):
+        """Times at which the steps of the program ended: a line for each step, a column for each rank. Programs of the lab write them."""
+        files = [pathlib.Path(f"/tmp/steps.{rank}") for rank in range(ranks)]
+        if all(file.exists() for file in files):
+            lines = zip(*(file.read_text().split() for file in files))
+            (self.results / f"steps-{self.label}.csv").write_text("".join(",".join(line) + "\n" for line in lines))
+        for file in files:
+            file.unlink(missing_ok=True)
+
     @staticmethod
     def summary(report):
         """Returns the moves that the report lists."""
         whole = json.loads(report.read_text())
         return {"remaps": whole["totals"]["remaps"], "migrations": whole["totals"]["migrations"], "notes": whole["notes"],
-                "moved": sum(interval["moved"] for interval in whole["intervals"]),
+                "moved": sum(len(interval["moved"]) for interval in whole["intervals"]),
                 "intervals": len(whole["intervals"]), "mapper_cpu_ms": whole["totals"]["mapper_cpu_ms"],
                 "moves_at_s": [round(interval["t"], 4) for interval in whole["intervals"] if interval["remapped"]]}
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import time
 
@@ -12,7 +13,7 @@ from . import figures, guest, mappings, programs, tables, validate
 from .machine import Machine
 
 TREE = pathlib.Path(__file__).resolve().parents[3]
-ONLINE = "interval=2ms,max-interval=20ms"
+ONLINE = "interval=2ms,max-interval=4ms"
 
 
 def options(words):
@@ -34,6 +35,8 @@ def options(words):
     parser.add_argument("--profile", action="store_true", help="record who talks to whom, for `run-lab --judge`, also where no mapping needs it")
     parser.add_argument("--batch", type=int, default=0, metavar="N", help="up to N runs in one launch, of C programs whose main can be called again; "
                         "ranks take all memory to where they are to run. Launches take the host far longer than 10 simulated ms do")
+    parser.add_argument("--settle", type=int, default=2000, metavar="MS", help="with online ranks sleep so long before simulated time starts, so that "
+                        "the mapper has read the topology by then; 0: its start is part of the time (default: %(default)s)")
     parser.add_argument("--window", type=int, default=1000, metavar="NS", help="how far vCPUs may be apart (default: 1000)")
     parser.add_argument("--build", default=str(TREE / "build/dev"), help="build directory (default: build/dev)")
     parser.add_argument("--timeout", type=int, default=24 * 3600, metavar="S", help="most seconds of the host for one machine")
@@ -55,7 +58,8 @@ def make_plan(machine, chosen):
     names = chosen.mappings.split(",") if runs_of else []
     ways = [way for name in names for way in mappings.expand(machine, ranks, name, chosen.online)]
     checks = [] if chosen.validate == "none" else validate.plan(machine, chosen.validate == "whole")
-    return {"programs": runs_of, "mappings": ways, "runs": chosen.runs, "validate": checks, "profile": chosen.profile, "batch": chosen.batch}
+    return {"programs": runs_of, "mappings": ways, "runs": chosen.runs, "validate": checks, "profile": chosen.profile, "batch": chosen.batch,
+            "settle": chosen.settle}
 
 
 class Progress:
@@ -131,6 +135,7 @@ def show(machine, result, out):
 
 def main(words, _):
     chosen = options(words)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if chosen.judge:
             from . import judge

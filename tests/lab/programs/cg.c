@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
     MPI_Allreduce(&part, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&rho, &part, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     rho = sum / (part + 1);
+    step_done();
   }
   return finish(rho);
 }

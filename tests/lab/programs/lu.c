@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < kPlanes * kEdge; ++i) face[i] = cells[i * 2] + iteration;
     exchange(face, south, other, north, kPlanes * kEdge * 8, 3);
     exchange(face, east, other, west, kPlanes * kEdge * 8, 4);
+    step_done();
   }
   return finish(sum);
 }

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     }
     double all;
     MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    step_done();
   }
   return finish(sum);
 }

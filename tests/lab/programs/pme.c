@@ -36,6 +36,7 @@ int main(int argc, char **argv) {
       sum += sweep(cells, 8 * 1024);
     }
     MPI_Recv(more, kCharges, MPI_BYTE, many + rank % few, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    step_done();
   }
   return finish(sum);
 }

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   for (int step = 0; step < kSteps * size_of_run; ++step) {
     sum += sweep(block, cells);
     halo(block, cells, face, out, in);
+    step_done();
   }
   return finish(sum);
 }
