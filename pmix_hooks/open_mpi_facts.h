@@ -58,6 +58,19 @@ using PmlIrecvInit = int (*)(void* buffer, std::size_t count, Handle type, int s
 using PmlStart = int (*)(std::size_t count, Handle* requests);
 using PmlDelComm = int (*)(Handle comm);
 
+// A request (ompi_request_t) has at least kRequestWords words. After the words of the list that it
+// stands in, one of them, req_start, is the function that MPI_Start calls: the table's start,
+// unless a component wraps the table (pml/monitoring). Source: ompi/request/request.h, the sources
+// above.
+inline constexpr int kRequestFirstWord = 7;
+inline constexpr int kRequestWords = 20;
+// The functions in which a program makes persistent sends; each may have an alias MPI_*.
+inline constexpr const char* kMakersOfSends[] = {
+    "PMPI_Send_init",   "PMPI_Bsend_init",   "PMPI_Ssend_init",   "PMPI_Rsend_init",
+    "PMPI_Send_init_c", "PMPI_Bsend_init_c", "PMPI_Ssend_init_c", "PMPI_Rsend_init_c",
+    "MPI_Send_init",    "MPI_Bsend_init",    "MPI_Ssend_init",    "MPI_Rsend_init",
+    "MPI_Send_init_c",  "MPI_Bsend_init_c",  "MPI_Ssend_init_c",  "MPI_Rsend_init_c"};
+
 // Predefined datatypes, by symbol. One that a build does not have is skipped.
 inline constexpr const char* kPredefinedTypes[] = {"char",
                                                    "signed_char",

@@ -6,6 +6,7 @@
 #include "pmix_hooks/rank/addition_map.h"
 #include "pmix_hooks/rank/innermost_call.h"
 #include "pmix_hooks/rank/notes.h"
+#include "pmix_hooks/rank/request_start.h"
 
 namespace ondeloc {
 namespace {
@@ -53,10 +54,9 @@ Piece* take_piece(std::size_t count) {
 // entry.
 void follow(const Noted& before, void* now) {
   if (before.request == now) return;
-  if (before.addition.cell_code != 0)
-    persistent_remember(now, before.addition);
-  else
-    persistent_forget(now);
+  if (before.addition.cell_code == 0) return persistent_forget(now);
+  persistent_remember(now, before.addition);
+  watch_request(now);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent sends: the addition of one start is remembered when the request is made. Each start is
-// counted once, whether it comes from the user's MPI_Start and MPI_Startall or from Open MPI itself
-// through the table.
+// counted once, whether it comes from the user's MPI_Start and MPI_Startall, by name or through the
+// request (request_start.h), or from Open MPI itself through the table.
 // Thread safety: as MPI's: one request is in the hands of one thread at a time.
 #pragma once
 

@@ -3,6 +3,7 @@
 
 #include "pmix_hooks/rank/counting.h"
 #include "pmix_hooks/rank/persistent.h"
+#include "pmix_hooks/rank/request_start.h"
 
 namespace ondeloc {
 namespace {
@@ -44,8 +45,9 @@ int hook_isend(const void* buffer, std::size_t count, Handle type, int destinati
 int hook_isend_init(const void* buffer, std::size_t count, Handle type, int destination, int tag,
                     int mode, Handle comm, Handle* request) {
   const int rc = state.isend_init(buffer, count, type, destination, tag, mode, comm, request);
-  if (rc == open_mpi::kSuccess)
-    persistent_remember(*request, addition_of(count, type, destination, comm));
+  if (rc != open_mpi::kSuccess) return rc;
+  persistent_remember(*request, addition_of(count, type, destination, comm));
+  watch_new_request(*request, __builtin_return_address(0));
   return rc;
 }
 
@@ -57,8 +59,8 @@ int hook_irecv_init(void* buffer, std::size_t count, Handle type, int source, in
   return rc;
 }
 
-// Reached by the library's own algorithms (linear alltoall). MPI_Start of a user does not come
-// this way in the releases we know; if it ever does, it is counted here alone.
+// Reached by the library's own algorithms (linear alltoall) through the table, and by a program's
+// MPI_Start through the request (request_start.h).
 int hook_start(std::size_t count, Handle* requests) {
   return persistent_start(
       count, requests, [](void*, std::size_t n, Handle* list) { return state.start(n, list); },
@@ -107,6 +109,7 @@ void install_hooks(const PmlTable& found, bool multiple, CountMode mode) {
     multiple ? choose<true, CountMode::kPmix>() : choose<false, CountMode::kPmix>();
   if (mode == CountMode::kRecord)
     multiple ? choose<true, CountMode::kRecord>() : choose<false, CountMode::kRecord>();
+  request_start_setup(state.start, hook_start);
   state.hooks[2] = reinterpret_cast<void*>(hook_isend_init);
   state.hooks[3] = reinterpret_cast<void*>(hook_start);
   state.hooks[4] = reinterpret_cast<void*>(hook_irecv_init);

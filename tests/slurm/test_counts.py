@@ -116,6 +116,10 @@ class Counts(counting.Counting):
         report = self.assert_exact("by_handle.py")
         self.assertEqual(report["events"]["detach"], self.ranks)
 
+    def test_persistent_by_the_handle(self):
+        """MPI_Start, MPI_Startall and MPI_Request_free go past ondeloc; the starts are met in the requests."""
+        self.assert_exact("persistent_by_handle")
+
     def test_no_memory_to_count_in(self):
         """The report names traffic that is not counted; messages on other communicators are counted."""
         report = self.run_counted("no_memory")
