@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <iterator>
+#include <set>
 
 #include "mapcore/base/text.h"
 
@@ -276,6 +277,46 @@ Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,
   }
   add_variables(choice, is_set, plan);
   return plan;
+}
+
+namespace {
+
+bool writes_names(Writes writes) {
+  return writes == Writes::kName || writes == Writes::kUnit || writes == Writes::kPort ||
+         writes == Writes::kUnitPort || writes == Writes::kColons;
+}
+
+// UCX takes a name without a port too.
+bool is_named(const Device& device, const Variable& variable, std::string_view word) {
+  return device.kind == variable.kind &&
+         (word == device.name || word == piece_of(device, variable.writes));
+}
+
+// Adds the adapters that the word names for one of the kinds that the variable is for.
+bool add_named(std::string_view name, std::string_view word, std::span<const Device> adapters,
+               std::set<std::size_t>& found) {
+  bool known = false;
+  for (std::size_t i = 0; i < adapters.size(); ++i)
+    for (const Variable& variable : kVariables)
+      if (variable.name == name && writes_names(variable.writes) &&
+          is_named(adapters[i], variable, word)) {
+        found.insert(i);
+        known = true;
+      }
+  return known;
+}
+
+}  // namespace
+
+std::vector<std::size_t> adapters_named_by(std::string_view variable, std::string_view value,
+                                           std::span<const Device> adapters) {
+  const bool colons = std::any_of(
+      std::begin(kVariables), std::end(kVariables),
+      [&](const Variable& row) { return row.name == variable && row.writes == Writes::kColons; });
+  std::set<std::size_t> found;
+  for (const std::string_view word : split(value, colons ? ':' : ','))
+    if (!add_named(variable, trim_blanks(word), adapters, found)) return {};
+  return {found.begin(), found.end()};
 }
 
 std::vector<const char*> nic_variables() {

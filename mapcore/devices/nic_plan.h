@@ -60,6 +60,12 @@ struct NicStack {
 };
 std::vector<NicStack> nic_stacks();
 
+// The adapters that the value of one of nic_variables() names, as positions in `adapters`, in
+// ascending order. Empty if the value has a word that names none of them, such as "all": the
+// library then chooses by a rule of its own.
+std::vector<std::size_t> adapters_named_by(std::string_view variable, std::string_view value,
+                                           std::span<const Device> adapters);
+
 // The variables that a plan may set for the stack, and for all stacks.
 std::vector<const char*> nic_variables(const NicStack& stack);
 std::vector<const char*> nic_variables();

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mapcore/devices/device.h"
@@ -15,8 +17,16 @@ namespace ondeloc {
 // Ethernet last. Network libraries take one of these if nobody chooses.
 std::vector<std::size_t> usual_adapters(std::span<const Device> devices);
 
-// The adapters that nic= has chosen for a rank, if `nic` (the value of kNicVariable) names some,
-// else usual_adapters(). One adapter: the rank surely sends through it.
+// How the adapters of a rank with this environment were chosen: the value of kNicVariable, or
+// nothing, and behind it the variables by which the user has named adapters, such as
+// "HFI_UNIT=1; the user has named hfi1_1". If the user has named adapters of a kind that is not
+// the fastest of the node, a library may send through one of the fastest kind nevertheless, and
+// the text names these too.
+using Environment = std::span<const std::pair<std::string, std::string>>;
+std::string nic_of(Environment environment, std::span<const Device> devices);
+
+// The adapters that nic_of() names, if it names some, else usual_adapters(). One adapter: the rank
+// surely sends through it.
 std::vector<std::size_t> adapters_of_rank(std::string_view nic, std::span<const Device> devices);
 
 }  // namespace ondeloc

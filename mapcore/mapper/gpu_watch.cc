@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "mapcore/devices/nic_plan.h"
 #include "mapcore/devices/process_environment.h"
 #include "mapcore/devices/rank_adapter.h"
 #include "mapcore/devices/sysfs.h"
@@ -67,7 +66,7 @@ bool GpuWatch::look(const Ranks& ranks) {
     OfRank& known = ranks_[rank];
     const std::size_t files = has_gpus() ? open_files_of(state.process, root_) : 0;
     if (!is_due(known, files)) continue;
-    if (!known.looked) known.nic = variable_of(state.process, kNicVariable, root_);
+    if (!known.looked) known.nic = nic_of(environment_of(state.process, root_), devices_);
     const bool anew = is_changed(known, files);
     known.files = files;
     known.looked = true;

@@ -52,7 +52,8 @@ constexpr auto kKeys = std::to_array<ReportKey>({
      "true if start_cpus are near its GPUs; null if that is not known"},
     {"ranks[].gpus_near_at_end", "", "the same for final_cpus"},
     {"ranks[].nic", "",
-     "variables that nic= has set in its environment, and why; empty without nic="},
+     "variables that nic= has set in its environment, and why, and variables by which the user has "
+     "named adapters; empty without any"},
     {"matrix[].src", "", "sending rank"},
     {"matrix[].dst", "", "receiving rank, on the same node"},
     {"matrix[].bytes", "bytes", "sent between MPI_Init and MPI_Finalize"},
