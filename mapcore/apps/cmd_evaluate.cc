@@ -46,19 +46,27 @@ void say_spanning(const Machine& machine, const RankCpus& placement) {
       spanning, placement.size()));
 }
 
-// One matrix, or one for each interval, and the ranks of the matrices.
-struct Series {
-  NodePart part;
-  std::vector<CommMatrix> matrices;
-  std::vector<double> off_node = {};  // of one matrix; as in Workload
-};
+// One matrix, or one for each interval.
+using Series = SeriesWorkload;
+
+std::span<const double> off_node_of(const Series& series, std::size_t interval) {
+  return interval < series.off_node.size() ? std::span<const double>(series.off_node[interval])
+                                           : std::span<const double>();
+}
+
+bool sends_off_node(const Series& series, std::size_t rank) {
+  return std::any_of(
+      series.off_node.begin(), series.off_node.end(),
+      [rank](const std::vector<double>& bytes) { return rank < bytes.size() && bytes[rank] > 0; });
+}
 
 void say_far(const MachineChoice& choice, const SlotSet& slots, const Series& series) {
   const AdapterPaths& ways = choice.model.adapters;
   std::vector<std::size_t> far;
-  for (std::size_t i = 0; i < std::min(slots.size(), series.off_node.size()); ++i) {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
     const int node = slots[i].node.value;
-    if (series.off_node[i] > 0 && ways.home_of(static_cast<int>(i), node) != node) far.push_back(i);
+    if (sends_off_node(series, i) && ways.home_of(static_cast<int>(i), node) != node)
+      far.push_back(i);
   }
   if (far.empty()) return;
   const std::size_t first = far.front();
@@ -161,14 +169,18 @@ std::string cost_text(const Cost& cost) {
 }
 
 std::string series_text(const std::vector<Term>& terms) {
-  std::string text = fmt::format("{:>8} {:>12} {:>12} {:>12} {:>8} {:>9}\n", "interval", "cost",
-                                 "congestion", "locality", "remote", "peak load");
+  const bool has_far = std::any_of(
+      terms.begin(), terms.end(), [](const Term& term) { return term.cost.far_share.has_value(); });
+  std::string text =
+      fmt::format("{:>8} {:>12} {:>12} {:>12} {:>8} {:>9}{}\n", "interval", "cost", "congestion",
+                  "locality", "remote", "peak load", has_far ? "      far" : "");
   Cost sum;
   for (std::size_t t = 0; t < terms.size(); ++t) {
     const Cost& cost = terms[t].cost;
-    text += fmt::format("{:>8} {:>12} {:>12} {:>12} {:>8} {:>9.3f}\n", t, seconds_text(cost.total),
-                        seconds_text(cost.congestion), seconds_text(cost.locality),
-                        share_text(cost.remote_share), cost.peak_load);
+    text += fmt::format("{:>8} {:>12} {:>12} {:>12} {:>8} {:>9.3f}{}\n", t,
+                        seconds_text(cost.total), seconds_text(cost.congestion),
+                        seconds_text(cost.locality), share_text(cost.remote_share), cost.peak_load,
+                        has_far ? fmt::format(" {:>8}", share_text(cost.far_share)) : "");
     sum.total += cost.total;
     sum.congestion += cost.congestion;
     sum.locality += cost.locality;
@@ -213,16 +225,12 @@ Result<Series> read_traffic(const EvaluateOptions& options) {
   const std::string& file = options.intervals.empty() ? options.traffic.file : options.intervals;
   auto source = open_traffic(file, options.intervals.empty() ? Need::kTraffic : Need::kSeries);
   if (!source) return std::move(source).error();
-  auto part = part_of(*source, file);
-  if (!part) return std::move(part).error();
   if (options.intervals.empty()) {
     auto work = read_workload(*source, options.traffic);
     if (!work) return std::move(work).error();
-    return Series{*std::move(part), {std::move(work->matrix)}, std::move(work->off_node)};
+    return Series{std::move(work->part), {std::move(work->matrix)}, {std::move(work->off_node)}};
   }
-  auto matrices = read_series(*source, file, options.seconds);
-  if (!matrices) return std::move(matrices).error();
-  return Series{*std::move(part), *std::move(matrices)};
+  return read_series(*source, file, options.seconds);
 }
 
 Result<RankCpus> read_mapping(const EvaluateOptions& options, const MachineChoice& choice,
@@ -253,8 +261,9 @@ Result<std::string> run_evaluate(const EvaluateOptions& options) {
   say_far(*choice, slots, *series);
   std::vector<Term> terms;
   const int placed = static_cast<int>(placement->size());
-  for (const CommMatrix& matrix : series->matrices)
-    terms.push_back(evaluate_terms(*choice, slots, matrix.with_ranks(placed), series->off_node));
+  for (std::size_t i = 0; i < series->matrices.size(); ++i)
+    terms.push_back(evaluate_terms(*choice, slots, series->matrices[i].with_ranks(placed),
+                                   off_node_of(*series, i)));
   const bool is_series = !options.intervals.empty();
   if (options.format == "json") return to_json_text(*choice, terms, is_series);
   if (is_series) return series_text(terms) + measured_text(*choice);

@@ -54,6 +54,7 @@ std::string to_json_text(const Replay& replay, const Run& run) {
   for (const ReplayStep& step : replay.steps) {
     json["intervals"].push_back({{"interval", step.interval},
                                  {"bytes", step.bytes},
+                                 {"off_node_bytes", step.off_node_bytes},
                                  {"cost", step.now.total},
                                  {"remote_share", nullptr},
                                  {"peak_load", step.now.peak_load},

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "mapcore/apps/say.h"
+#include "mapcore/devices/rank_adapter.h"
 #include "mapcore/options/option_table.h"
 
 namespace ondeloc::cli {
@@ -57,18 +58,21 @@ Result<ReplayedSource> replay_with_layout(const ReplaySetup& setup, TrafficSourc
   if (!choice) return choice.error();
   auto series = read_series(source, file, setup.loop.seconds);
   if (!series) return std::move(series).error();
-  auto layout = plan_layout(*choice, setup.machine, setup.slots, series->front(), setup.start);
+  std::vector<CommMatrix>& matrices = series->matrices;
+  auto layout = plan_layout(*choice, setup.machine, setup.slots, matrices.front(), setup.start);
   if (!layout) return std::move(layout).error();
   if (layout->previous.empty()) {
     for (int rank = 0; rank < layout->ranks; ++rank) layout->previous.emplace_back(rank);
   }
-  for (CommMatrix& matrix : *series) matrix = matrix.with_ranks(layout->ranks);
+  for (CommMatrix& matrix : matrices) matrix = matrix.with_ranks(layout->ranks);
+  // A running rank keeps its adapter. Which of several that is, the file does not tell.
+  if (usual_adapters(layout->machine.devices).size() > 1) layout->model.adapters = {};
   auto replay = replay_series(
-      {layout->machine, layout->slots, layout->model, layout->previous, layout->whole}, *series,
-      setup.loop);
+      {layout->machine, layout->slots, layout->model, layout->previous, layout->whole}, matrices,
+      setup.loop, series->off_node);
   if (!replay) return std::move(replay).error();
   layout->whole = nullptr;  // it ends with `choice`
-  return ReplayedSource{*std::move(replay), *std::move(layout), *std::move(series)};
+  return ReplayedSource{*std::move(replay), *std::move(layout), std::move(matrices)};
 }
 
 Result<Replay> replay_source(const ReplaySetup& setup, TrafficSource& source,
@@ -99,6 +103,7 @@ Run run_of(const Replay& replay, double seconds) {
     one.begin = run.seconds();
     one.end = one.begin + seconds;
     one.bytes = step.bytes;
+    one.off_node_bytes = step.off_node_bytes;
     one.cost = step.now.total;
     one.remote_before = one.remote_after = step.now.remote_share;
     one.peak_load = step.now.peak_load;

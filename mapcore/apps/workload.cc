@@ -45,14 +45,14 @@ Result<CommMatrix> source_matrix(TrafficSource& source, const TrafficOptions& op
 namespace {
 
 // Bytes that the ranks of the node sent off it: to ranks of other nodes in a profile, a sum in a
-// report.
+// report, of which `share` counts.
 std::vector<double> bytes_off_node(const TrafficSource& source, const CommMatrix& matrix,
-                                   const NodePart& part) {
+                                   const NodePart& part, double share = 1) {
   std::vector<double> bytes = matrix.sent_beyond(part.ranks);
   if (const auto* report = std::get_if<ReportInput>(&source)) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const auto at = report->off_node.find(part.ranks[i]);
-      if (at != report->off_node.end()) bytes[i] += at->second;
+      if (at != report->off_node.end()) bytes[i] += share * at->second;
     }
   }
   return bytes;
@@ -107,10 +107,25 @@ Result<Workload> read_workload(TrafficSource& source, const TrafficOptions& opti
   return work;
 }
 
-Result<std::vector<CommMatrix>> read_series(TrafficSource& source, const std::string& file,
-                                            double seconds) {
-  const auto part = part_of(source, name_of_input(file));
-  if (!part) return part.error();
+namespace {
+
+std::vector<std::vector<double>> series_off_node(const TrafficSource& source,
+                                                 const std::vector<CommMatrix>& matrices,
+                                                 const NodePart& part, double seconds) {
+  const auto* report = std::get_if<ReportInput>(&source);
+  std::vector<double> shares(matrices.size(), 1);
+  if (report != nullptr) shares = off_node_shares(*report, seconds, matrices.size());
+  std::vector<std::vector<double>> off_node;
+  for (std::size_t i = 0; i < matrices.size(); ++i)
+    off_node.push_back(bytes_off_node(source, matrices[i], part, shares[i]));
+  return off_node;
+}
+
+}  // namespace
+
+Result<SeriesWorkload> read_series(TrafficSource& source, const std::string& file, double seconds) {
+  auto part = part_of(source, name_of_input(file));
+  if (!part) return std::move(part).error();
   auto series = series_of(source, seconds, show_progress("reading"));
   if (!series) return std::move(series).error().within(name_of_input(file));
   if (has_one_pattern(source))
@@ -119,10 +134,11 @@ Result<std::vector<CommMatrix>> read_series(TrafficSource& source, const std::st
                     "pattern (a profile holds what each interval had)",
                     name_of_input(file)));
   if (const auto* profile = std::get_if<ProfileReader>(&source)) say_losses(*profile);
-  if (!part->ranks.empty()) {
-    for (CommMatrix& matrix : *series) matrix = matrix.among(part->ranks);
-  }
-  return series;
+  SeriesWorkload work{*std::move(part), *std::move(series), {}};
+  if (work.part.ranks.empty()) return work;
+  work.off_node = series_off_node(source, work.matrices, work.part, seconds);
+  for (CommMatrix& matrix : work.matrices) matrix = matrix.among(work.part.ranks);
+  return work;
 }
 
 RankCpus placement_of_part(const RankCpus& placement, const NodePart& part) {

@@ -39,8 +39,12 @@ Result<Workload> read_workload(TrafficSource& source, const TrafficOptions& opti
 int recorded_cpus_per_task(const TrafficSource& source, const std::string& file,
                            const MachineChoice& choice, int ranks);
 // The same traffic for each interval of `seconds`.
-Result<std::vector<CommMatrix>> read_series(TrafficSource& source, const std::string& file,
-                                            double seconds);
+struct SeriesWorkload {
+  NodePart part;
+  std::vector<CommMatrix> matrices;
+  std::vector<std::vector<double>> off_node;  // as in Workload; one for each matrix, or empty
+};
+Result<SeriesWorkload> read_series(TrafficSource& source, const std::string& file, double seconds);
 
 // The placement of the ranks of a workload alone.
 RankCpus placement_of_part(const RankCpus& placement, const NodePart& part);

@@ -21,6 +21,17 @@ std::uint32_t to_ms(double seconds) {
   return static_cast<std::uint32_t>(std::clamp(seconds * 1000, 1.0, 4e9));
 }
 
+void add_to(std::vector<double>& sum, std::span<const double> bytes) {
+  sum.resize(std::max(sum.size(), bytes.size()));
+  for (std::size_t i = 0; i < bytes.size(); ++i) sum[i] += bytes[i];
+}
+
+// Traffic of one or several intervals.
+struct Sent {
+  const Traffic& traffic;
+  std::span<const double> off_node;
+};
+
 class Loop {
  public:
   Loop(const ReplayPlace& place, const ReplayOptions& options)
@@ -34,15 +45,18 @@ class Loop {
                   .rule = options.rule}),
         mapping_(place.start) {}
 
-  Status step(const CommMatrix& matrix) {
+  Status step(const CommMatrix& matrix, std::span<const double> off_node) {
     const Traffic traffic(matrix);
+    const Sent sent{traffic, off_node};
     ReplayStep step;
     step.interval = static_cast<int>(replay_.steps.size());
     step.bytes = traffic.total();
-    step.now = evaluate(place_.model, place_.slots, traffic, mapping_);
+    for (const double bytes : off_node) step.off_node_bytes += bytes;
+    step.now = cost_of(mapping_, sent);
     replay_.cost += step.now.total;
-    replay_.start_cost += cost_of(place_.start, traffic).total;
+    replay_.start_cost += cost_of(place_.start, sent).total;
     seen_ = add(seen_, matrix);
+    add_to(seen_off_node_, off_node);
     seen_seconds_ += options_.seconds;
     ++seen_intervals_;
     // Half an interval of grace: rounding to milliseconds must not skip a look.
@@ -62,26 +76,28 @@ class Loop {
   Status look(ReplayStep& step) {
     const Traffic traffic(seen_);
     step.seen = seen_intervals_;
-    if (Status decided = decide(traffic, step); !decided) return decided;
+    if (Status decided = decide({traffic, seen_off_node_}, step); !decided) return decided;
     interval_.step(step.remapped());
     seen_ = {};
+    seen_off_node_.clear();
     seen_seconds_ = 0;
     seen_intervals_ = 0;
     return {};
   }
 
-  Status decide(const Traffic& traffic, ReplayStep& step) {
-    const Cost now = cost_of(mapping_, traffic), start = cost_of(place_.start, traffic);
-    if (const auto clear = decider_.observe({traffic, seen_seconds_, now.total, start.total})) {
+  Status decide(const Sent& sent, ReplayStep& step) {
+    const Cost now = cost_of(mapping_, sent), start = cost_of(place_.start, sent);
+    if (const auto clear =
+            decider_.observe({sent.traffic, seen_seconds_, now.total, start.total})) {
       step.decision = *clear;
       return {};
     }
-    auto wanted = compute_mapping(
-        options_.algorithm,
-        {place_.machine, place_.slots, traffic, place_.model, mapping_, {}, place_.whole});
+    auto wanted =
+        compute_mapping(options_.algorithm, {place_.machine, place_.slots, sent.traffic,
+                                             place_.model, mapping_, sent.off_node, place_.whole});
     if (!wanted) return std::move(wanted).error();
     step.present = now;
-    step.candidate = cost_of(*wanted, traffic);
+    step.candidate = cost_of(*wanted, sent);
     step.decision = decider_.decide(candidate(*wanted, step.candidate.total),
                                     candidate(place_.start, start.total));
     if (!step.remapped()) return {};
@@ -90,8 +106,8 @@ class Loop {
     return {};
   }
 
-  Cost cost_of(const Mapping& mapping, const Traffic& traffic) const {
-    return evaluate(place_.model, place_.slots, traffic, mapping);
+  Cost cost_of(const Mapping& mapping, const Sent& sent) const {
+    return evaluate(place_.model, place_.slots, sent.traffic, mapping, sent.off_node);
   }
 
   // Valid while `mapping` is.
@@ -123,6 +139,7 @@ class Loop {
   IntervalController interval_;
   Decider decider_;
   CommMatrix seen_;
+  std::vector<double> seen_off_node_;
   double seen_seconds_ = 0;
   int seen_intervals_ = 0;
   Mapping mapping_;
@@ -132,10 +149,12 @@ class Loop {
 }  // namespace
 
 Result<Replay> replay_series(const ReplayPlace& place, const std::vector<CommMatrix>& series,
-                             const ReplayOptions& options) {
+                             const ReplayOptions& options,
+                             std::span<const std::vector<double>> off_node) {
   Loop loop(place, options);
-  for (const CommMatrix& matrix : series) {
-    if (Status done = loop.step(matrix); !done) return std::move(done).error();
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const auto bytes = i < off_node.size() ? std::span(off_node[i]) : std::span<const double>();
+    if (Status done = loop.step(series[i], bytes); !done) return std::move(done).error();
   }
   return loop.take();
 }

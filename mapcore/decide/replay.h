@@ -29,8 +29,9 @@ struct ReplayOptions {
 
 struct ReplayStep {
   int interval = 0;
-  double bytes = 0;
-  Cost now;  // of this interval under the mapping in force
+  double bytes = 0;           // between the ranks of the node
+  double off_node_bytes = 0;  // to other nodes
+  Cost now;                   // of this interval under the mapping in force
   Decision decision;
   // If the loop looked: of all `seen` intervals since the last look together, under the mapping in
   // force and under the algorithm's. Both 0 without traffic.
@@ -60,8 +61,10 @@ struct ReplayPlace {
   const Machine* whole = nullptr;  // as in MapRequest
 };
 
-// REQUIRES: all matrices over the same ranks. Errors: those of the algorithm.
+// `off_node`: for each matrix the bytes of each rank to other nodes, or empty. REQUIRES: all
+// matrices over the same ranks. Errors: those of the algorithm.
 Result<Replay> replay_series(const ReplayPlace& place, const std::vector<CommMatrix>& series,
-                             const ReplayOptions& options);
+                             const ReplayOptions& options,
+                             std::span<const std::vector<double>> off_node = {});
 
 }  // namespace ondeloc

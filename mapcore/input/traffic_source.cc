@@ -58,10 +58,13 @@ CommMatrix scaled(CommMatrix matrix, double share) {
   return matrix;
 }
 
+// The end of each interval, seconds, and its bytes.
+using Sent = std::vector<std::pair<double, double>>;
+
 // The bytes that came from `from` to `to`, if those of each interval of the report came evenly.
-double bytes_between(const ReportInput& report, double from, double to) {
+double bytes_between(const Sent& intervals, double from, double to) {
   double bytes = 0, begin = 0;
-  for (const auto& [end, sent] : report.sent) {
+  for (const auto& [end, sent] : intervals) {
     const double both = std::min(end, to) - std::max(begin, from);
     if (both > 0 && end > begin) bytes += sent * both / (end - begin);
     begin = end;
@@ -69,17 +72,24 @@ double bytes_between(const ReportInput& report, double from, double to) {
   return bytes;
 }
 
-Result<std::vector<CommMatrix>> series_of_report(const ReportInput& report, double seconds) {
+// The share of all bytes that each interval of `seconds` has; `without`: if there are no bytes.
+std::vector<double> shares_of(const Sent& sent, double seconds, std::size_t count, double without) {
   double all = 0;
-  for (const auto& [end, sent] : report.sent) all += sent;
+  for (const auto& [end, bytes] : sent) all += bytes;
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double from = static_cast<double>(i) * seconds;
+    shares.push_back(all > 0 ? bytes_between(sent, from, from + seconds) / all : without);
+  }
+  return shares;
+}
+
+Result<std::vector<CommMatrix>> series_of_report(const ReportInput& report, double seconds) {
   const auto count = count_of(report.seconds, seconds);
   if (!count) return count.error();
   std::vector<CommMatrix> series;
-  for (std::size_t i = 0; i < *count; ++i) {
-    const double from = static_cast<double>(i) * seconds;
-    const double share = all > 0 ? bytes_between(report, from, from + seconds) / all : 0;
+  for (const double share : shares_of(report.sent, seconds, *count, 0))
     series.push_back(scaled(report.matrix, share));
-  }
   return series;
 }
 
@@ -121,6 +131,12 @@ Result<std::vector<CommMatrix>> series_of(TrafficSource& source, double seconds,
   if (const auto* report = std::get_if<ReportInput>(&source))
     return series_of_report(*report, seconds);
   return std::get<PlainMatrices>(source).series;
+}
+
+std::vector<double> off_node_shares(const ReportInput& report, double seconds,
+                                    std::size_t intervals) {
+  return shares_of(report.sent_off_node, seconds, intervals,
+                   1 / static_cast<double>(std::max<std::size_t>(intervals, 1)));
 }
 
 bool has_one_pattern(const TrafficSource& source) {

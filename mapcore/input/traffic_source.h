@@ -35,6 +35,10 @@ Result<NodePart> part_of(const TrafficSource& source, const std::string& name);
 // that pattern, with the bytes that the report counted in that time.
 Result<std::vector<CommMatrix>> series_of(TrafficSource& source, double seconds,
                                           const Progress& progress = {});
+// The share of the bytes to other nodes that a report has for each interval of series_of(): as it
+// counted them, or, if it does not tell them by interval, the same for all.
+std::vector<double> off_node_shares(const ReportInput& report, double seconds,
+                                    std::size_t intervals);
 // True if series_of() spreads one matrix over time.
 bool has_one_pattern(const TrafficSource& source);
 

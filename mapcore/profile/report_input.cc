@@ -106,9 +106,11 @@ void read_extras(const Json& report, ReportInput& input) {
   if (const Json* intervals = find(report, "intervals");
       intervals != nullptr && intervals->is_array()) {
     input.intervals = intervals->size();
-    for (const Json& interval : *intervals)
-      input.sent.emplace_back(number(interval, "t").value_or(0),
-                              number(interval, "bytes").value_or(0));
+    for (const Json& interval : *intervals) {
+      const double end = number(interval, "t").value_or(0);
+      input.sent.emplace_back(end, number(interval, "bytes").value_or(0));
+      input.sent_off_node.emplace_back(end, number(interval, "off_node_bytes").value_or(0));
+    }
     if (!input.sent.empty()) input.seconds = input.sent.back().first;
   }
   read_notes(report, input);

@@ -25,6 +25,7 @@ struct ReportInput {
   std::map<int, double> off_node;  // bytes that a world rank sent to other nodes
   std::size_t intervals = 0;
   std::vector<std::pair<double, double>> sent;  // of each interval: its end, seconds; bytes
+  std::vector<std::pair<double, double>> sent_off_node;  // the same to other nodes
   double seconds = 0;
   int remaps = 0;
   std::vector<std::string> notes;

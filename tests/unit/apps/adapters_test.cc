@@ -50,6 +50,36 @@ TEST_CASE("evaluate tells which rank is away from the adapter, and what that cos
   CHECK_FALSE(has(off.out, "far share"));
 }
 
+TEST_CASE("evaluate and replay of intervals count bytes to other nodes") {
+  const TempDir dir;
+  const std::string report = far_report(dir);
+  const std::vector<std::string> words{"evaluate",  "--intervals", report, "--interval", "500ms",
+                                       "--mapping", report,        "-t",   one_adapter()};
+  const Ran table = run_command(dir, words);
+  CHECK(table.status == 0);
+  CHECK(has(table.err, "such as rank 5;"));
+  CHECK(has(table.out, "peak load      far\n"));
+  std::vector<std::string> as_json = words;
+  as_json.insert(as_json.end(), {"-f", "json"});
+  const auto intervals = nlohmann::json::parse(run_command(dir, as_json).out)["intervals"];
+  REQUIRE(intervals.size() == 2);
+  for (const auto& interval : intervals) CHECK(interval["cost"]["far_share"] == 1);
+  // Both ranks send, so that one of them is far from the adapter in any mapping at the start.
+  std::string both = read_text(report);
+  both.insert(both.find("{\"src\":5"), R"({"src":4,"bytes":5000,"messages":2},)");
+  write_text(dir.file("both.json"), both);
+  const auto replay = [&](const std::string& devices) {
+    const Ran ran = run_command(dir, {"replay", dir.file("both.json"), "--interval", "500ms", "-f",
+                                      "json", "-t", one_adapter(), "--devices", devices});
+    REQUIRE(ran.status == 0);
+    return nlohmann::json::parse(ran.out);
+  };
+  const auto with = replay(one_adapter()), without = replay("off");
+  CHECK(with["intervals"][0]["off_node_bytes"] == 5000);
+  CHECK(without["intervals"][0]["off_node_bytes"] == 5000);
+  CHECK(with["start_cost"] > without["start_cost"]);
+}
+
 TEST_CASE("map puts the rank that sends off the node near its adapter, and compare shows it") {
   const TempDir dir;
   const std::string report = far_report(dir);
