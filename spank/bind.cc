@@ -7,8 +7,16 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "mapcore/devices/gpu_use.h"
+#include "mapcore/devices/nic_plan.h"
+
+#include "spank/nic.h"
 #include "spank/spank_items.h"
 #include "spank/trusted_file.h"
 #include "spank/user_log.h"
@@ -17,6 +25,17 @@ namespace ondeloc {
 namespace {
 
 constexpr useconds_t kUntilExec = 50'000;
+
+std::string device_variables(spank_t spank) {
+  std::vector<const char*> names = nic_variables();
+  for (const std::string_view name : gpu_variables()) names.push_back(name.data());
+  std::set<std::string> lines;  // several libraries may share a variable
+  for (const char* name : names) {
+    const auto value = job_env(spank, name);
+    if (value && value->find('\n') == value->npos) lines.insert(fmt::format("{}={}", name, *value));
+  }
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
 
 Program bind_program(spank_t spank, const Step& step, const Task& task) {
   BindArguments call;
@@ -34,6 +53,9 @@ Program bind_program(spank_t spank, const Step& step, const Task& task) {
   CpuBind bind = cpu_bind_of_task(spank);
   call.cpu_bind_type = std::move(bind.type);
   call.cpu_bind_list = std::move(bind.list);
+  call.nodes = static_cast<int>(job_env_number(spank, "SLURM_STEP_NUM_NODES").value_or(1));
+  call.nic = nic_in_force(step);
+  call.device_variables = device_variables(spank);
   return mapper_program(spank, step, call.to_words());
 }
 

@@ -92,10 +92,14 @@ std::vector<Device> scan(NeededAdapters needed, const std::string& root) {
 
 }  // namespace
 
+const std::string& nic_in_force(const Step& step) {
+  const std::string& users = step.request.options.nic;
+  return users == "site" ? step.request.site.nic : users;
+}
+
 Status choose_nic(spank_t spank, const Step& step, std::uint32_t local_rank,
                   const std::string& root) {
-  const std::string& users = step.request.options.nic;
-  const std::string& nic = users == "site" ? step.request.site.nic : users;
+  const std::string& nic = nic_in_force(step);
   if (nic == "off") return {};
   const auto is_set = [&](const char* name) {
     const auto value = job_env_whole(spank, name, kLongestVariable);

@@ -11,6 +11,9 @@
 
 namespace ondeloc {
 
+// The value of nic=: the user's, or, if the user gave none, the site's.
+const std::string& nic_in_force(const Step& step);
+
 // In task_init, after the task was bound: reads /sys as the user, and sets the variables of
 // devices/nic_plan.h and ONDELOC_NIC. The choice follows the mask that the task has now. Error: the
 // user named an adapter that the node does not have; nothing is set. `root` lets tests read a

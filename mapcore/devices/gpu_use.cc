@@ -31,9 +31,13 @@ class Process {
       : sys_(root), root_(root), pid_(pid), devices_(devices), ask_nvidia_(ask_nvidia) {}
 
   GpuUse use() {
-    read_environment();
+    read_environment(environment_of(pid_, root_));
     if (GpuUse use = from_kfd(); use.any()) return use;
     if (GpuUse use = from_files(); use.any()) return use;
+    return from_slurm();
+  }
+  GpuUse given_by(std::span<const std::pair<std::string, std::string>> environment) {
+    read_environment(environment);
     return from_slurm();
   }
 
@@ -44,10 +48,10 @@ class Process {
     return {{found.begin(), found.end()}, source, unlisted};
   }
 
-  void read_environment() {
-    for (auto& [name, value] : environment_of(pid_, root_))
+  void read_environment(std::span<const std::pair<std::string, std::string>> environment) {
+    for (const auto& [name, value] : environment)
       if (std::find(std::begin(kVisible), std::end(kVisible), name) != std::end(kVisible))
-        given_.emplace(name, std::move(value));
+        given_.emplace(name, value);
   }
 
   // Adds the GPU with this PCI address. False if the list does not have it.
@@ -242,6 +246,13 @@ GpuUse gpus_of_process(pid_t pid, std::span<const Device> devices, const std::st
                        const AskNvidia& ask_nvidia) {
   return Process(pid, devices, root, ask_nvidia).use();
 }
+
+GpuUse gpus_given_by(std::span<const std::pair<std::string, std::string>> environment,
+                     std::span<const Device> devices, const std::string& root) {
+  return Process(0, devices, root, {}).given_by(environment);
+}
+
+std::span<const std::string_view> gpu_variables() { return kVisible; }
 
 std::size_t open_files_of(pid_t pid, const std::string& root) {
   struct stat status {};

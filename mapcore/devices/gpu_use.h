@@ -26,6 +26,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mapcore/devices/device.h"
@@ -53,6 +55,12 @@ using AskNvidia = std::function<const NvidiaProcesses*()>;
 
 GpuUse gpus_of_process(pid_t pid, std::span<const Device> devices, const std::string& root = "",
                        const AskNvidia& ask_nvidia = {});
+
+// The GPUs that a process with this environment is given, before it opens any: source slurm.
+GpuUse gpus_given_by(std::span<const std::pair<std::string, std::string>> environment,
+                     std::span<const Device> devices, const std::string& root = "");
+// The variables that gpus_given_by() looks at.
+std::span<const std::string_view> gpu_variables();
 
 // The number of files that the process has open, 0 if the kernel does not tell (before Linux 6.2).
 // While it is the same, gpus_of_process() need not be asked again.

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 #include "mapcore/base/text.h"
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/binder.h"
 #include "mapcore/binding/proc.h"
 #include "mapcore/mapper/bind_lama.h"
+#include "mapcore/mapper/bind_warning.h"
 #include "mapcore/rankfile/rankfile.h"
 #include "mapcore/rankfile/resolve.h"
 #include "mapcore/topology/load.h"
@@ -78,7 +80,7 @@ Result<CpuSet> cpus_of_rank(const Rankfile& file, const BindArguments& call,
   return pus;
 }
 
-std::string warning_about(const CpuSet& pus, const BindArguments& call) {
+std::string warning_of_width(const CpuSet& pus, const BindArguments& call) {
   const int count = pus.count();
   if (static_cast<std::uint32_t>(count) >= call.cpus_per_task) return "";
   return fmt::format(
@@ -86,6 +88,38 @@ std::string warning_about(const CpuSet& pus, const BindArguments& call) {
       "smaller srun -c",
       name_of(call), call.rank, counted(count, "CPU"), call.cpus_per_task,
       is_layout(call.file) ? "layout" : "file");
+}
+
+// CPUs of the step on this node that the file gives to no rank.
+CpuSet unused_by(const Rankfile& file, const BindArguments& call, const Machine& machine,
+                 CpuSet usable) {
+  const CpuSet all = usable;
+  for (const auto& [rank, entry] : file.entries) {
+    if (!is_on_node(entry, call.node, call.node_index)) continue;
+    const auto pus = resolve_slots(entry, machine, all, call.relative || file.relative);
+    if (!pus) return {};
+    usable = usable - *pus;
+  }
+  return usable;
+}
+
+// A file mostly repeats its slots on each node. The first of these nodes tells the user.
+bool is_repeated(const Rankfile& file, const BindArguments& call) {
+  const RankfileEntry& own = file.entries.at(WorldRank(call.rank));
+  for (const auto& [rank, entry] : file.entries) {
+    if (rank.value >= call.rank) break;
+    if (entry.slots == own.slots && !is_on_node(entry, call.node, call.node_index)) return true;
+  }
+  return false;
+}
+
+std::string warning_of_place(const std::optional<Rankfile>& file, const CpuSet& pus,
+                             const BindArguments& call, const Machine& machine) {
+  if (file ? is_repeated(*file, call) : call.node_index > 0) return "";
+  const CpuSet usable = usable_cpus(call, machine);
+  const std::string warning = warning_of_devices(
+      call, machine, {pus, usable, file ? unused_by(*file, call, machine, usable) : CpuSet()});
+  return warning.empty() ? "" : name_of(call) + ": " + warning;
 }
 
 }  // namespace
@@ -107,7 +141,9 @@ StaticOutcome bind_static(const BindArguments& call) {
     return {Fault::kInternal, fmt::format("{}: rank {}: CPUs {}: {}", name_of(call), call.rank,
                                           pus->to_list(), bound.error().message())};
   }
-  return {Fault::kNone, warning_about(*pus, call)};
+  std::string warning = warning_of_width(*pus, call);
+  if (warning.empty()) warning = warning_of_place(file, *pus, call, *machine);
+  return {Fault::kNone, std::move(warning)};
 }
 
 }  // namespace ondeloc

@@ -18,7 +18,9 @@ struct StaticOutcome {
 // user's fault. A machine that cannot be read and
 // a mask that the kernel refuses are not. Every task checks the whole file, for ranks that are
 // missing and ranks that the step does not have, so that all tasks say the same. The warning: the
-// file gives the rank fewer CPUs than srun -c asked for.
+// file gives the rank fewer CPUs than srun -c asked for, or puts it away from its GPU or network
+// adapter (bind_warning.h). Ranks on several nodes that have the same slots are warned about on the
+// first of these nodes.
 StaticOutcome bind_static(const BindArguments& call);
 
 }  // namespace ondeloc

@@ -100,7 +100,9 @@ constexpr auto kBindRows = std::to_array<Row<B>>(
      row<B, &B::relative>("--relative"), row<B, &B::file>("ONDELOC_MAPPER_FILE", kRequired),
      row<B, &B::topology>("ONDELOC_MAPPER_TOPOLOGY"),
      row<B, &B::cpu_bind_type>("ONDELOC_MAPPER_CPU_BIND_TYPE"),
-     row<B, &B::cpu_bind_list>("ONDELOC_MAPPER_CPU_BIND_LIST")});
+     row<B, &B::cpu_bind_list>("ONDELOC_MAPPER_CPU_BIND_LIST"), row<B, &B::nodes>("--nodes"),
+     row<B, &B::nic>("ONDELOC_MAPPER_NIC"),
+     row<B, &B::device_variables>("ONDELOC_MAPPER_DEVICE_VARIABLES")});
 
 template <class Call>
 ProgramWords write_words(const Call& call, std::span<const Row<Call>> rows) {

@@ -80,6 +80,10 @@ struct BindArguments {
   std::string topology;
   std::string cpu_bind_type;  // SLURM_CPU_BIND_TYPE of the task, may be empty
   std::string cpu_bind_list;  // SLURM_CPU_BIND_LIST
+  int nodes = -1;             // of the step
+  std::string nic;            // the choice in force: the user's, else the site's; "off": none
+  // "NAME=value", one a line: the variables of the task that choose adapters or give it GPUs.
+  std::string device_variables;
 
   ProgramWords to_words() const;
   static Result<BindArguments> parse(const ProgramWords& words);

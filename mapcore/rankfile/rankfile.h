@@ -37,12 +37,14 @@ inline constexpr std::string_view kRelativeMark =
 struct IndexRange {
   int first = 0;
   int last = 0;
+  friend bool operator==(const IndexRange&, const IndexRange&) = default;
 };
 
 struct SlotItem {
   int package = -1;                // -1: bare cores
   bool whole_package = false;      // ranges are packages
   std::vector<IndexRange> ranges;  // empty with package >= 0: all cores of it ("*")
+  friend bool operator==(const SlotItem&, const SlotItem&) = default;
 };
 
 struct RankfileEntry {

@@ -7,6 +7,7 @@
 #include "mapcore/options/mapper_arguments.h"
 #include "tests/unit/apps/command.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/test_data.h"
 
 using namespace ondeloc;
 
@@ -105,6 +106,40 @@ TEST_CASE("a good rankfile binds") {
   close(ends[1]);
   waitpid(bind.pid, nullptr, 0);
   close(ends[0]);
+}
+
+TEST_CASE("a file that puts a rank away from its GPU is told of on one node of those alike") {
+  const TempDir dir;
+  const int child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  write_text(dir.file("ranks"),
+             "rank 0=n1 slot=0\nrank 1=n1 slot=0\nrank 2=n2 slot=0\nrank 3=n2 slot=1\n");
+  const auto ask = [&](int rank, const char* node, const std::string& gpu) {
+    BindArguments call;
+    call.file = dir.file("ranks");
+    call.rank = rank;
+    call.ranks = 4;
+    call.pid = child;
+    call.node = node;
+    call.node_index = rank / 2;
+    call.nodes = 2;
+    call.topology = test_data() + "/topologies/made-2n-2gpu.xml";
+    call.device_variables = "ROCR_VISIBLE_DEVICES=" + gpu;
+    const ProgramWords words = call.to_words();
+    return run_program(dir, ONDELOC_MAPPER, words.arguments, 0, "", words.environment);
+  };
+  const Ran far = ask(1, "n1", "0000:20:00.0");
+  CHECK(far.status == 0);
+  CHECK(far.told() == 1);
+  CHECK(far.err.find("ranks': rank 1 is bound to CPUs 0, away from its GPU renderD129") !=
+        std::string::npos);
+  CHECK(ask(1, "n1", "0000:10:00.0").told() == 0);
+  CHECK(ask(2, "n2", "0000:20:00.0").told() == 0);  // rank 0 on n1 has the same slot
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_CASE("a layout binds without a file, and its errors are the user's") {

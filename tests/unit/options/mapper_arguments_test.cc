@@ -44,6 +44,9 @@ BindArguments all_of_bind() {
   call.topology = "/etc/machine.xml";
   call.cpu_bind_type = "mask_cpu:";
   call.cpu_bind_list = "0x3,0xC";
+  call.nodes = 4;
+  call.nic = "mlx5_0+mlx5_1";
+  call.device_variables = "HFI_UNIT=1\nUCX_NET_DEVICES=mlx5_0:1,mlx5_1:1";
   return call;
 }
 
@@ -96,6 +99,9 @@ TEST_CASE("a bind call survives the way through execve") {
   CHECK(got->topology == sent.topology);
   CHECK(got->cpu_bind_type == sent.cpu_bind_type);
   CHECK(got->cpu_bind_list == sent.cpu_bind_list);
+  CHECK(got->nodes == 4);
+  CHECK(got->nic == sent.nic);
+  CHECK(got->device_variables == sent.device_variables);
 }
 
 TEST_CASE("values that are not set take no word") {
