@@ -72,6 +72,10 @@ int index_on(const Node& node, const Step& step, std::uint32_t local_rank) {
   return own;
 }
 
+int nodes_of_step(spank_t spank) {
+  return static_cast<int>(job_env_number(spank, "SLURM_STEP_NUM_NODES").value_or(1));
+}
+
 NicPlace place_of(spank_t spank, const Step& step, std::uint32_t local_rank, const Sysfs& sys) {
   const Node node = node_of(sys, own_cpus());
   NicPlace place;
@@ -80,11 +84,10 @@ NicPlace place_of(spank_t spank, const Step& step, std::uint32_t local_rank, con
   place.rank.number = static_cast<int>(local_rank);
   place.rank.index = node.number < 0 ? 0 : index_on(node, step, local_rank);
   place.ranks = static_cast<int>(step.identity.local_ranks);
-  place.nodes = static_cast<int>(job_env_number(spank, "SLURM_STEP_NUM_NODES").value_or(1));
+  place.nodes = nodes_of_step(spank);
   return place;
 }
 
-// With hundreds of virtual functions a search takes milliseconds, in each task.
 std::vector<Device> scan(NeededAdapters needed, const std::string& root) {
   if (needed == NeededAdapters::kNone) return {};
   return needed == NeededAdapters::kAll ? scan_adapters(root) : scan_fabrics(root);
@@ -97,6 +100,15 @@ const std::string& nic_in_force(const Step& step) {
   return users == "site" ? step.request.site.nic : users;
 }
 
+void find_adapters(spank_t spank, Step& step, const std::string& root) {
+  const std::string& nic = nic_in_force(step);
+  if (nic == "off") return;
+  NicPlace place;
+  place.nodes = nodes_of_step(spank);
+  place.rank.node = 0;  // each task knows its own later; the kind of search does not depend on it
+  step.state.adapters = scan(needed_adapters(nic, place), root);
+}
+
 Status choose_nic(spank_t spank, const Step& step, std::uint32_t local_rank,
                   const std::string& root) {
   const std::string& nic = nic_in_force(step);
@@ -106,7 +118,9 @@ Status choose_nic(spank_t spank, const Step& step, std::uint32_t local_rank,
     return !value || value->has_value();
   };
   const NicPlace place = place_of(spank, step, local_rank, Sysfs(root));
-  const auto plan = plan_nic(nic, scan(needed_adapters(nic, place), root), place, is_set);
+  const std::vector<Device> adapters =
+      step.state.adapters ? *step.state.adapters : scan(needed_adapters(nic, place), root);
+  const auto plan = plan_nic(nic, adapters, place, is_set);
   if (!plan) return plan.error();
   for (const auto& [name, value] : plan->variables)
     spank_setenv(spank, name.c_str(), value.c_str(), 1);

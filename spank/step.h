@@ -7,9 +7,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "mapcore/base/unique_fd.h"
+#include "mapcore/devices/device.h"
 #include "mapcore/options/options.h"
 
 namespace ondeloc {
@@ -70,6 +73,8 @@ struct StepState {
   bool listening = false;
   std::string no_events;           // for the report: why there is no listener
   std::uint32_t exited_tasks = 0;  // on this node
+  // The adapters of this node, as far as nic= needs them; empty: user_init has not looked.
+  std::optional<std::vector<Device>> adapters;
 };
 
 struct Step {

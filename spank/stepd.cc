@@ -10,6 +10,7 @@
 #include "pmix_hooks/listener.h"
 #include "spank/callbacks.h"
 #include "spank/environment.h"
+#include "spank/nic.h"
 #include "spank/prepare.h"
 #include "spank/spank_items.h"
 #include "spank/step.h"
@@ -91,6 +92,7 @@ void stepd_user_init(spank_t spank, Step& step) {
   // In batch and interactive steps too: mpirun in them would not bind its ranks.
   remove_inherited(spank);
   const Status good = is_on(step) ? start_watching(spank, step) : Status();
+  if (good && is_on(step)) find_adapters(spank, step);
   if (!good) fail_open(step, good.error().message());
   flush_pending(step);
 }

@@ -47,6 +47,33 @@ TEST_CASE("nic=auto gives a task the adapter of its NUMA node") {
         "HFI_UNIT=1 FI_OPX_HFI_SELECT=1; hfi1_1 is on the rank's NUMA node 0");
 }
 
+TEST_CASE("nic: the tasks of a node use the adapters that were found before they were forked") {
+  TwoAdapters node;
+  find_adapters(kSpank, node.step, node.tree.root());
+  node.tree.remove("/sys/class/infiniband");
+  REQUIRE(node.choose());
+  CHECK(node.variable("HFI_UNIT") == "1");
+  // Without a search before, the task searches, and finds none now.
+  node.step.state.adapters.reset();
+  node.fake.env.erase("HFI_UNIT");
+  REQUIRE(node.choose());
+  CHECK(node.variable("HFI_UNIT").empty());
+}
+
+TEST_CASE("nic: adapters are not looked for if the choice cannot need them") {
+  TwoAdapters node;
+  node.fake.env["SLURM_STEP_NUM_NODES"] = "1";
+  find_adapters(kSpank, node.step, node.tree.root());
+  CHECK(node.step.state.adapters->empty());
+  node.step.request.options.nic = "off";
+  node.step.state.adapters.reset();
+  find_adapters(kSpank, node.step, node.tree.root());
+  CHECK_FALSE(node.step.state.adapters.has_value());
+  node.step.request.options.nic = "hfi1_0";
+  find_adapters(kSpank, node.step, node.tree.root());
+  CHECK(node.step.state.adapters->size() == 2);
+}
+
 TEST_CASE("nic: the site's default, off, and a step on one node") {
   TwoAdapters node;
   node.step.request.options.nic = "site";
