@@ -157,7 +157,8 @@ void read_topology(const ReportJson& topology, ReportRun& out) {
                            plain(field(device, "near"))});
 }
 
-constexpr std::string_view kLargeParts[] = {"matrix", "off_node", "modelled", "topology", "model"};
+constexpr std::string_view kLargeParts[] = {"matrix",   "off_node", "off_node_matrix",
+                                            "modelled", "topology", "model"};
 
 ReportJson parse_json(std::string_view text, ReportParts parts) {
   if (parts == ReportParts::kWhole) return ReportJson::parse(text, nullptr, false);

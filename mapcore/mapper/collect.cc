@@ -47,6 +47,10 @@ void add_matrix(const MapperState& state, Report& report) {
     }
     const ondeloc_cell off = state.counters.total_off_node(i);
     if (off.messages > 0) report.off_node.push_back({world(i), -1, off.bytes, off.messages});
+    for (const auto& [peer, cell] : state.counters.off_node_by_peer(state.view, i))
+      if (cell.messages > 0)
+        report.off_node_matrix.push_back(
+            {world(i), static_cast<int>(peer), cell.bytes, cell.messages});
     const ondeloc_cell& modelled = state.ranks.all()[static_cast<std::size_t>(i)].modelled;
     if (modelled.messages > 0)
       report.modelled.push_back({world(i), -1, modelled.bytes, modelled.messages});

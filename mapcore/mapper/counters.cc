@@ -2,6 +2,7 @@
 #include "mapcore/mapper/counters.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ondeloc {
 
@@ -36,14 +37,55 @@ void Counters::read_rows(const SegmentView& view) {
   }
 }
 
+ondeloc_cell Counters::OffNode::total() const {
+  ondeloc_cell sum = rest;
+  for (const auto& [peer, cell] : by_peer) add_cell(sum, cell);
+  return sum;
+}
+
+void Counters::add_off_node_event(int rank, const SegmentView& view,
+                                  const ondeloc_row_entry& entry) {
+  if (told_.empty()) told_.resize(static_cast<std::size_t>(ranks_));
+  OffNodeOfRank& of_rank = told_[static_cast<std::size_t>(rank)];
+  OffNode& told = entry.fetched != 0 ? of_rank.fetched : of_rank.sent;
+  if (entry.peer == ONDELOC_ROW_OFF_NODE) {
+    raise(told.rest, entry.total);
+  } else {
+    if (entry.peer >= view.header().world_ranks) return;
+    // A rank has no more cells than that.
+    if (told.by_peer.size() >= view.header().peer_cells && !told.by_peer.contains(entry.peer))
+      return;
+    raise(told.by_peer[entry.peer], entry.total);
+  }
+  if (entry.fetched != 0)
+    raise_fetched(rank, ranks_, told.total());
+  else
+    raise(now_[index(rank, ranks_)], told.total());
+}
+
+std::map<std::uint32_t, ondeloc_cell> Counters::off_node_by_peer(const SegmentView& view,
+                                                                 int rank) const {
+  OffNodeOfRank all;
+  if (!told_.empty()) all = told_[static_cast<std::size_t>(rank)];
+  view.each_off_node(rank, false, [&](std::uint32_t peer, const ondeloc_cell& cell) {
+    raise(all.sent.by_peer[peer], cell);
+  });
+  if (view.fetches(rank))
+    view.each_off_node(rank, true, [&](std::uint32_t peer, const ondeloc_cell& cell) {
+      raise(all.fetched.by_peer[peer], cell);
+    });
+  for (const auto& [peer, cell] : all.fetched.by_peer) add_cell(all.sent.by_peer[peer], cell);
+  return std::move(all.sent.by_peer);
+}
+
 void Counters::add_row_event(const SegmentView& view, const RowRecord& row) {
   const int rank = view.local_of_world(row.head.head.world_rank);
   if (rank < 0) return;
   for (const ondeloc_row_entry& entry : row.entries) {
-    const bool off_node = entry.peer == ONDELOC_ROW_OFF_NODE;
-    const int peer = off_node ? ranks_ : view.local_of_world(entry.peer);
-    if (peer < 0) continue;
-    if (entry.fetched != 0)
+    const int peer = view.local_of_world(entry.peer);
+    if (peer < 0)
+      add_off_node_event(rank, view, entry);
+    else if (entry.fetched != 0)
       raise_fetched(rank, peer, entry.total);
     else
       raise(now_[index(rank, peer)], entry.total);

@@ -6,10 +6,14 @@
 // communication has the same shape and is kept from the first window on; to readers a fetch is
 // data that its source sent, and a fetch from another node is traffic off the node. Totals come
 // from the segment's rows, or from ROW events (transport=pmix); the larger of two totals counts, so
-// that a lost event makes a total old, never wrong. Memory: 32 n^2 bytes, with windows 48 n^2.
-// Thread safety: for one thread.
+// that a lost event makes a total old, never wrong. The totals of single ranks off the node are
+// read from the segment when they are asked for; those of ROW events are kept. Memory: 32 n^2
+// bytes, with windows 48 n^2; with ROW events at most ONDELOC_PEER_CELLS_MAX totals a rank beside
+// them. Thread safety: for one thread.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "mapcore/comm/comm_matrix.h"
@@ -40,6 +44,9 @@ class Counters {
   ondeloc_cell total_off_node(int rank) const {
     return with_fetched(index(rank, ranks_), rank, ranks_);
   }
+  // Returns the totals that a rank sent to, or fetched from, single ranks of other nodes, by world
+  // rank, as far as its row tells them apart. They are part of total_off_node().
+  std::map<std::uint32_t, ondeloc_cell> off_node_by_peer(const SegmentView& view, int rank) const;
   // Returns what a rank has counted itself: sent to and fetched from all other ranks, those of
   // other nodes included.
   ondeloc_cell counted_by(int rank) const;
@@ -59,9 +66,22 @@ class Counters {
   }
   void raise_fetched(int fetcher, int source, const ondeloc_cell& seen);
 
+  // The totals off the node that ROW events of a rank have told, sent or fetched. The row's own
+  // off-node cell and those of single ranks come in several events.
+  struct OffNode {
+    ondeloc_cell rest{};                            // without those of single ranks
+    std::map<std::uint32_t, ondeloc_cell> by_peer;  // world rank
+    ondeloc_cell total() const;
+  };
+  struct OffNodeOfRank {
+    OffNode sent, fetched;
+  };
+  void add_off_node_event(int rank, const SegmentView& view, const ondeloc_row_entry& entry);
+
   int ranks_;
   std::vector<ondeloc_cell> now_, last_;
   std::vector<ondeloc_cell> fetched_;  // rows by fetcher; empty while nobody has a window
+  std::vector<OffNodeOfRank> told_;    // empty without ROW events
   std::size_t cells_ = 0;              // of the last delta: the next has as many
 };
 

@@ -112,6 +112,7 @@ struct Report {
   std::vector<ReportRank> ranks;
   std::vector<ReportCell> matrix;
   std::vector<ReportCell> off_node;
+  std::vector<ReportCell> off_node_matrix;  // the part of it that is known by receiver
   std::vector<ReportAdapter> adapters;
   std::vector<ReportCell> modelled;  // the part of both that a model of collectives has added
   std::vector<ReportInterval> intervals;

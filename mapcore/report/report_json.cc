@@ -144,6 +144,7 @@ std::string to_json(const Report& report) {
                      {"ranks", array_of(report.ranks, rank_json)},
                      {"matrix", array_of(report.matrix, cell_json)},
                      {"off_node", array_of(report.off_node, cell_json)},
+                     {"off_node_matrix", array_of(report.off_node_matrix, cell_json)},
                      {"adapters", array_of(report.adapters, adapter_json)},
                      {"modelled", array_of(report.modelled, cell_json)},
                      {"intervals", array_of(report.intervals, interval_json)},

@@ -29,13 +29,29 @@ static inline uint64_t ondeloc_page_up(uint64_t bytes) {
   return (bytes + ONDELOC_PAGE - 1) / ONDELOC_PAGE * ONDELOC_PAGE;
 }
 
+/* Cells of ranks off the node: one for each rank of the world, so that the world rank is the index,
+ * but at most ONDELOC_PEER_CELLS_MAX. 0 if all ranks are on one node; else a power of 2. */
+static inline uint32_t ondeloc_peer_cells(uint32_t local_ranks, uint32_t world_ranks) {
+  uint32_t cells = 1;
+  if (local_ranks >= world_ranks) return 0;
+  while (cells < world_ranks && cells < ONDELOC_PEER_CELLS_MAX) cells *= 2;
+  return cells;
+}
+
+/* Bytes of a row. */
+static inline uint64_t ondeloc_row_size(uint32_t local_ranks, uint32_t world_ranks) {
+  const uint64_t peers = ondeloc_peer_cells(local_ranks, world_ranks);
+  return 2 * ((uint64_t)local_ranks + 1 + peers) * sizeof(struct ondeloc_cell) +
+         peers * sizeof(uint32_t);
+}
+
 /* This version has one layout for each pair of sizes. REQUIRES: both within their ONDELOC_MAX_*. */
 static inline struct ondeloc_places ondeloc_places_of(uint32_t local_ranks, uint32_t world_ranks) {
   struct ondeloc_places p;
   p.slots_offset = ONDELOC_PAGE;
   p.table_offset = p.slots_offset + (uint64_t)local_ranks * sizeof(struct ondeloc_slot);
   p.rows_offset = ondeloc_page_up(p.table_offset + (uint64_t)world_ranks * sizeof(uint32_t));
-  p.row_stride = ondeloc_page_up(2 * ((uint64_t)local_ranks + 1) * sizeof(struct ondeloc_cell));
+  p.row_stride = ondeloc_page_up(ondeloc_row_size(local_ranks, world_ranks));
   p.segment_size = p.rows_offset + local_ranks * p.row_stride;
   return p;
 }
@@ -52,6 +68,7 @@ static inline const char* ondeloc_header_fault(const struct ondeloc_header* h, u
   if (h->world_ranks < h->local_ranks || h->world_ranks > ONDELOC_MAX_WORLD_RANKS)
     return "bad world_ranks";
   if (h->row_cells != h->local_ranks + 1) return "bad row_cells";
+  if (h->peer_cells != ondeloc_peer_cells(h->local_ranks, h->world_ranks)) return "bad peer_cells";
   const struct ondeloc_places p = ondeloc_places_of(h->local_ranks, h->world_ranks);
   if (h->slots_offset != p.slots_offset || h->table_offset != p.table_offset ||
       h->rows_offset != p.rows_offset || h->row_stride != p.row_stride)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
-/* The shared segment of one step on one node, version 2. A sealed memfd that slurmstepd creates
+/* The shared segment of one step on one node, version 3. A sealed memfd that slurmstepd creates
  * with pwrite (root never maps it) and every rank and the mapper map. C, fixed widths,
  * little-endian hosts, offsets from the start of the segment, never pointers.
  *
@@ -16,11 +16,13 @@
  *
  * A row is twice row_cells = local_ranks + 1 cells. Cell j of the first half counts what this rank
  * sent to local rank j (readers leave the rank's own cell out); the last cell counts what it sent
- * off the node. The second half counts in the same way what this rank fetched by one-sided
+ * to ranks off the node that have no cell of their own. The second half counts in the same way what this rank fetched by one-sided
  * communication, so cell j holds data that went from rank j to this rank. Nobody touches the second
- * half before the rank has noted ONDELOC_NOTE_ONE_SIDED. Each row starts on a page of its own, so
- * that first touch puts it on its writer's NUMA node. Cells only grow. A row has one writer process, which uses relaxed 64-bit stores, or relaxed fetch_add under
- * MPI_THREAD_MULTIPLE. Readers copy what they need once and trust nothing: they check every index
+ * half before the rank has noted ONDELOC_NOTE_ONE_SIDED. Behind both halves lie the cells of ranks
+ * off the node (peer_cells.h): peer_cells cells of what was sent, as many of what was fetched, then
+ * as many uint32: the world rank of each + 1, 0 = not in use. Each row starts on a page of its own,
+ * so that first touch puts it on its writer's NUMA node. Cells only grow. A row has one writer
+ * process, which uses relaxed 64-bit stores, or relaxed fetch_add under MPI_THREAD_MULTIPLE. Readers copy what they need once and trust nothing: they check every index
  * and offset against the size of the file.
  */
 /* clang-format on */
@@ -35,11 +37,12 @@ extern "C" {
 #endif
 
 #define ONDELOC_MAGIC 0x31434F4C45444E4FULL /* "ONDELOC1" in memory */
-#define ONDELOC_LAYOUT_VERSION 2u
+#define ONDELOC_LAYOUT_VERSION 3u
 #define ONDELOC_PAGE 4096u
 #define ONDELOC_MASK_WORDS 128u /* 8192 CPUs, the largest NR_CPUS */
 #define ONDELOC_MAX_LOCAL_RANKS 8192u
 #define ONDELOC_MAX_WORLD_RANKS (1u << 24)
+#define ONDELOC_PEER_CELLS_MAX 1024u /* a power of 2 */
 
 struct ondeloc_cell {
   uint64_t bytes;
@@ -65,7 +68,8 @@ struct ondeloc_header {
   uint32_t cpus_per_task;
   uint32_t interval_ms;  /* first interval; ranks without the tick use it */
   uint32_t record_cells; /* of each rank's pool in the event channel after the rows; 0: none */
-  uint32_t reserved[24];
+  uint32_t peer_cells;   /* of ranks off the node, in each row */
+  uint32_t reserved[23];
   uint64_t tick; /* the mapper raises it once an interval; on its own cache line */
   uint32_t mapper_pid;
   uint32_t mpi_starts; /* 1: some rank has called MPI_Init, or made an MPI session */

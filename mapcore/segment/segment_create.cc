@@ -54,6 +54,7 @@ ondeloc_header header_of(const SegmentPlan& plan, const ondeloc_places& places) 
   h.row_stride = places.row_stride;
   h.slot_size = sizeof(ondeloc_slot);
   h.row_cells = h.local_ranks + 1;
+  h.peer_cells = ondeloc_peer_cells(h.local_ranks, h.world_ranks);
   h.job_id = plan.job_id;
   h.step_id = plan.step_id;
   h.uid = plan.uid;

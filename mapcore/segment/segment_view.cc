@@ -16,8 +16,6 @@ T load(T& shared, std::memory_order order = std::memory_order_relaxed) {
   return std::atomic_ref<T>(shared).load(order);
 }
 
-ondeloc_cell load_cell(ondeloc_cell& shared) { return {load(shared.bytes), load(shared.messages)}; }
-
 Status check_file(int fd, std::uint64_t& size) {
   struct stat file {};
   if (fstat(fd, &file) != 0) return Error::from_errno("segment: fstat");
@@ -93,6 +91,10 @@ SegmentView::RankPart SegmentView::rank_part(int local) const {
           {load(shared.modelled_bytes), load(shared.modelled_messages)}};
 }
 
+ondeloc_cell SegmentView::read(ondeloc_cell& shared) {
+  return {load(shared.bytes), load(shared.messages)};
+}
+
 // An empty span while no rank has attached.
 std::span<ondeloc_cell> SegmentView::row_at(int local) const {
   if (load(slot_at(local)->rank_state, std::memory_order_acquire) == ONDELOC_RANK_NONE) return {};
@@ -102,11 +104,29 @@ std::span<ondeloc_cell> SegmentView::row_at(int local) const {
   return {row, header_.row_cells};
 }
 
+PeerCells SegmentView::peers_at(int local) const {
+  const std::span<ondeloc_cell> row = row_at(local);
+  if (row.empty()) return {};
+  return peer_cells_of(row.data(), header_.local_ranks, header_.world_ranks);
+}
+
+// REQUIRES: a rank has attached.
+ondeloc_cell SegmentView::off_node(int local, bool fetched) const {
+  const std::span<ondeloc_cell> row = row_at(local);
+  ondeloc_cell sum = read(row.data()[fetched ? 2 * row.size() - 1 : row.size() - 1]);
+  each_off_node(local, fetched, [&](std::uint32_t, const ondeloc_cell& cell) {
+    sum.bytes += cell.bytes;
+    sum.messages += cell.messages;
+  });
+  return sum;
+}
+
 bool SegmentView::read_row(int local, std::span<ondeloc_cell> cells) const {
   const std::span<ondeloc_cell> row = row_at(local);
   std::fill(cells.begin(), cells.end(), ondeloc_cell{});
   const std::size_t count = std::min(cells.size(), row.size());
-  for (std::size_t j = 0; j < count; ++j) cells[j] = load_cell(row[j]);
+  for (std::size_t j = 0; j < count; ++j)
+    cells[j] = j + 1 < row.size() ? read(row[j]) : off_node(local, false);
   return !row.empty();
 }
 
@@ -114,7 +134,7 @@ void SegmentView::raise_to_row(int local, std::span<ondeloc_cell> totals) const 
   const std::span<ondeloc_cell> row = row_at(local);
   const std::size_t count = std::min(totals.size(), row.size());
   for (std::size_t j = 0; j < count; ++j) {
-    const ondeloc_cell now = load_cell(row[j]);
+    const ondeloc_cell now = j + 1 < row.size() ? read(row[j]) : off_node(local, false);
     totals[j].bytes = std::max(totals[j].bytes, now.bytes);
     totals[j].messages = std::max(totals[j].messages, now.messages);
   }
@@ -129,7 +149,7 @@ ondeloc_cell SegmentView::fetched(int local, int from) const {
   const std::uint64_t row =
       header_.rows_offset + static_cast<std::uint64_t>(local) * header_.row_stride;
   auto* cells = reinterpret_cast<ondeloc_cell*>(base_ + row) + header_.row_cells;
-  return load_cell(cells[from]);
+  return from < local_ranks() ? read(cells[from]) : off_node(local, true);
 }
 
 int SegmentView::local_of_world(std::uint32_t world) const {

@@ -5,7 +5,8 @@
 // verified, and seals keep the file from shrinking.
 //
 // Shapes: slots and rows by local rank, 0..local_ranks()-1. Half a row has local_ranks()+1 cells:
-// cell j for local rank j (the rank itself included), the last for all ranks off the node. Units:
+// cell j for local rank j (the rank itself included), the last for all ranks off the node together,
+// the cells of single ranks off the node included. Units:
 // bytes and messages, running totals. Ownership: the view owns the mapping, not the descriptor,
 // which may be closed after open(). Thread safety: const members may run while ranks write (relaxed
 // 64-bit loads); raise_tick() from one thread. Errors: open() only, one sentence.
@@ -19,6 +20,7 @@
 #include "mapcore/base/result.h"
 #include "mapcore/segment/header_check.h"
 #include "mapcore/segment/layout.h"
+#include "mapcore/segment/peer_cells.h"
 
 namespace ondeloc {
 
@@ -65,6 +67,17 @@ class SegmentView {
   // REQUIRES: fetches(local).
   ondeloc_cell fetched(int local, int from) const;
 
+  // Calls visit(world rank, cell) for each rank off the node that has a cell of its own: what was
+  // sent to it, and with `fetched`, what was fetched from it. REQUIRES: fetches(local) for that.
+  template <class Visit>
+  void each_off_node(int local, bool fetched, Visit visit) const {
+    const PeerCells peers = peers_at(local);
+    ondeloc_cell* const cells = fetched ? peers.fetched : peers.sent;
+    peers.each([&](std::uint32_t world, std::uint32_t at) {
+      if (world < header_.world_ranks) visit(world, read(cells[at]));
+    });
+  }
+
   // Raises each total to the row's present value if that is more. Does nothing while no rank has
   // attached.
   void raise_to_row(int local, std::span<ondeloc_cell> totals) const;
@@ -86,6 +99,10 @@ class SegmentView {
   SegmentView(char* base, const ondeloc_header& header) : base_(base), header_(header) {}
   ondeloc_slot* slot_at(int local) const;
   std::span<ondeloc_cell> row_at(int local) const;
+  // Without entries while no rank has attached.
+  PeerCells peers_at(int local) const;
+  ondeloc_cell off_node(int local, bool fetched) const;
+  static ondeloc_cell read(ondeloc_cell& shared);
   ondeloc_header* shared_header() const;
   char* base_;
   ondeloc_header header_;

@@ -183,7 +183,7 @@ bool claim(const LocalTable& table) {
 ondeloc_cell* own_row() {
   if (self.by_pmix)
     return static_cast<ondeloc_cell*>(
-        zeroed(2 * (std::size_t{self.step.local_ranks} + 1) * sizeof(ondeloc_cell)));
+        zeroed(ondeloc_row_size(self.step.local_ranks, self.step.world_ranks)));
   self.segment.touch_row(self.local_rank);
   return self.segment.row(self.local_rank);
 }
@@ -200,10 +200,11 @@ void prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   if (multiple) add_note(ONDELOC_NOTE_THREAD_MULTIPLE);
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
   if (may_be_moved() && is_bound_to_memory()) add_note(ONDELOC_NOTE_BOUND_MEMORY);
-  peers_start(self.calls, table, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
+  const PeerCells off_node = peer_cells_of(row, table.local_ranks, table.world_ranks);
+  peers_start(self.calls, table, off_node, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
   type_sizes_start(self.calls, is_mpich());
   one_sided_start(self.calls);
-  unseen_collectives_start(self.calls, table.local_ranks);
+  unseen_collectives_start(self.calls, table.local_ranks, off_node);
   if (is_mpich())
     collectives_start(self.calls, table,
                       self.segment.valid() ? &self.segment.slot(self.local_rank) : nullptr);
@@ -243,11 +244,12 @@ void publish_slot() {
   __atomic_store_n(&slot.rank_state, ONDELOC_RANK_ATTACHED, __ATOMIC_RELEASE);
 }
 
-void start_reporting(const ondeloc_cell* row, const std::uint32_t* world_of_local) {
+void start_reporting(ondeloc_cell* row, const std::uint32_t* world_of_local) {
   ReporterPlan plan{};
   plan.world_rank = static_cast<std::uint32_t>(self.world_rank);
   plan.local_rank = static_cast<std::uint32_t>(self.local_rank);
   plan.local_ranks = self.step.local_ranks;
+  plan.world_ranks = self.step.world_ranks;
   plan.row = row;
   plan.events = self.events;
   plan.world_of_local = self.by_pmix ? world_of_local : nullptr;

@@ -62,8 +62,22 @@ bool collectives_are_tuned() {
   return false;
 }
 
+namespace {
+
+// `place`: the cell code of a peer, or its world rank in the high half and no cell yet.
+std::uint64_t cell_code_of_place(std::uint64_t& place) {
+  std::uint64_t code = __atomic_load_n(&place, __ATOMIC_RELAXED);
+  if (static_cast<std::uint32_t>(code) != 0) return code;
+  code = cell_code_of_world(static_cast<int>(code >> 32));
+  __atomic_store_n(&place, code, __ATOMIC_RELAXED);
+  return code;
+}
+
+}  // namespace
+
 void send_one_modelled(const Shape& shape, bool remote, int peer, std::uint64_t bytes) {
-  add_started({(remote ? shape.remote_places : shape.places)[peer], bytes});
+  std::uint64_t* places = remote ? shape.remote_places : shape.places;
+  add_started({cell_code_of_place(places[peer]), bytes});
   if (remote || peer != shape.communicator.rank) add_to_totals(bytes);
 }
 

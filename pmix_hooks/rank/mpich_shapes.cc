@@ -59,11 +59,13 @@ std::size_t bytes_for(const Sizes& sizes) {
          4 * n * sizeof(int) + static_cast<std::size_t>(mpich_node_limit()) * sizeof(Seen) + 64;
 }
 
-// Into `places`, by the world ranks that are put into `world`.
+// Into `places`, by the world ranks that are put into `world`. The cell of a rank is found at the
+// first message to it (mpich_modelled.cc): cells off the node are few.
 bool find_places(void* comm, bool remote, int size, int* ranks, int* world, std::uint64_t* places) {
   for (int i = 0; i < size; ++i) ranks[i] = i;
   if (!world_ranks_of(comm, remote, size, ranks, world)) return false;
-  for (int i = 0; i < size; ++i) places[i] = cell_code_of_world(world[i]);
+  for (int i = 0; i < size; ++i)
+    places[i] = std::uint64_t{static_cast<std::uint32_t>(world[i])} << 32;
   return true;
 }
 

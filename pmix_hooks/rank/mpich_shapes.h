@@ -12,9 +12,9 @@ namespace ondeloc {
 
 struct Shape {
   mpich_model::Communicator communicator;
-  const std::uint64_t* places;         // of each rank
-  const std::uint64_t* remote_places;  // of each rank of the remote group
-  std::size_t bytes;                   // of this object and its arrays
+  std::uint64_t* places;         // of each rank: its cell code, or only its world rank so far
+  std::uint64_t* remote_places;  // of each rank of the remote group
+  std::size_t bytes;             // of this object and its arrays
 };
 
 void shapes_start(const MpiCalls& calls, void (*no_memory)());

@@ -18,6 +18,7 @@ namespace {
 struct State {
   MpiCalls calls;
   LocalTable table;
+  PeerCells off_node;
   void (*no_memory)();
 };
 constinit State state{};
@@ -107,18 +108,31 @@ void give_back(Peers* peers) {
   keep_spare(peers);
 }
 
+// The cells of a half of the row, without those of single ranks off the node.
+std::uint32_t cells_of_half() { return state.table.local_ranks + 1; }
+
+// The cell + 1 of a rank off the node.
+std::uint32_t cell_off_node(std::uint32_t world) {
+  const std::uint32_t at = state.off_node.claim(world);
+  return at == state.off_node.count ? cells_of_half() : 2 * cells_of_half() + at + 1;
+}
+
 std::uint32_t cell_of_world(int world) {
-  const std::uint32_t off_node = state.table.local_ranks + 1;
-  if (world < 0 || static_cast<std::uint32_t>(world) >= state.table.world_ranks) return off_node;
+  if (world < 0 || static_cast<std::uint32_t>(world) >= state.table.world_ranks)
+    return cells_of_half();
   const std::uint32_t local = state.table.local_of_world[world].load(std::memory_order_relaxed);
-  return local == 0 || local > state.table.local_ranks ? off_node : local;
+  return local == 0 || local > state.table.local_ranks
+             ? cell_off_node(static_cast<std::uint32_t>(world))
+             : local;
 }
 
 }  // namespace
 
-void peers_start(const MpiCalls& calls, const LocalTable& table, void (*no_memory)()) {
+void peers_start(const MpiCalls& calls, const LocalTable& table, const PeerCells& off_node,
+                 void (*no_memory)()) {
   state.calls = calls;
   state.table = table;
+  state.off_node = off_node;
   state.no_memory = no_memory;
 }
 
@@ -242,7 +256,9 @@ std::uint64_t cell_code_of_world(int world) {
 }
 
 std::uint64_t fetched_cell_code(std::uint64_t cell_code) {
-  return (cell_code | std::uint64_t{ONDELOC_EVENT_FETCHED} << 32) + state.table.local_ranks + 1;
+  const bool in_half = static_cast<std::uint32_t>(cell_code) <= cells_of_half();
+  return (cell_code | std::uint64_t{ONDELOC_EVENT_FETCHED} << 32) +
+         (in_half ? cells_of_half() : state.off_node.count);
 }
 
 bool world_ranks_of(void* comm, bool remote, int size, const int* ranks, int* world) {

@@ -5,7 +5,8 @@
 // recording reads. The cell code of data that a rank fetches is that of the same cell in the second
 // half of its row. Most communicators are the world in its order, a row or a column of it: after
 // two peers the others are guessed and the guess is proved, which costs no walk through the group
-// of the world.
+// of the world. A peer off the node claims its cell here (peer_cells.h), so that a message to it
+// costs as much as one inside the node.
 //
 // Life: a Peers belongs to a communicator from its first message until the PML is told to drop
 // it. Its memory is then kept for the next communicator and never given back, because
@@ -17,6 +18,8 @@
 
 #include <atomic>
 #include <cstdint>
+
+#include "mapcore/segment/peer_cells.h"
 
 #include "pmix_hooks/rank/mpi_calls.h"
 
@@ -50,7 +53,9 @@ struct LocalTable {
 extern Peers no_peers;
 
 // REQUIRES: before the first message; calls.world_group is set, and peers_stop() frees it.
-void peers_start(const MpiCalls& calls, const LocalTable& table, void (*no_memory)());
+// `off_node`: of the row that is counted into.
+void peers_start(const MpiCalls& calls, const LocalTable& table, const PeerCells& off_node,
+                 void (*no_memory)());
 void peers_stop();  // REQUIRES: MPI is still usable
 
 Peers* peers_of(void* comm);

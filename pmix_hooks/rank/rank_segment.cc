@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "mapcore/segment/header_check.h"
+#include "mapcore/segment/peer_cells.h"
 
 namespace ondeloc {
 namespace {
@@ -92,6 +93,10 @@ void RankSegment::touch_row(int local) const {
   auto* memory = reinterpret_cast<char*>(row(local));
   for (std::uint64_t at = 0; at < header_.row_cells * sizeof(ondeloc_cell); at += ONDELOC_PAGE)
     __atomic_store_n(reinterpret_cast<std::uint64_t*>(memory + at), 0, __ATOMIC_RELAXED);
+  const PeerCells peers = peer_cells_of(row(local), header_.local_ranks, header_.world_ranks);
+  for (std::uint32_t i = 0; i < peers.count; i += ONDELOC_PAGE / sizeof(*peers.keys))
+    __atomic_store_n(&peers.keys[i], 0, __ATOMIC_RELAXED);
+  if (peers.count > 0) __atomic_store_n(&peers.keys[peers.count - 1], 0, __ATOMIC_RELAXED);
 }
 
 }  // namespace ondeloc

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "mapcore/segment/peer_cells.h"
+
 #include "pmix_hooks/rank/add_message.h"
 #include "pmix_hooks/rank/notes.h"
 #include "pmix_hooks/rank/pmix_events.h"
@@ -58,10 +60,16 @@ void add_half(Totals& sum, const ondeloc_cell* cells) {
 // Sums the traffic to other local ranks and off the node. Messages of a rank to itself are left out
 // everywhere.
 Totals totals_now() {
+  const bool fetches = (all_notes() & ONDELOC_NOTE_ONE_SIDED) != 0;
+  const PeerCells peers =
+      peer_cells_of(state.plan.row, state.plan.local_ranks, state.plan.world_ranks);
   Totals sum{};
   add_half(sum, state.plan.row);
-  if ((all_notes() & ONDELOC_NOTE_ONE_SIDED) != 0)
-    add_half(sum, state.plan.row + state.plan.local_ranks + 1);
+  if (fetches) add_half(sum, state.plan.row + state.plan.local_ranks + 1);
+  peers.each([&](std::uint32_t, std::uint32_t at) {
+    add_cell(sum.off_node, peers.sent[at]);
+    if (fetches) add_cell(sum.off_node, peers.fetched[at]);
+  });
   return sum;
 }
 
@@ -118,8 +126,9 @@ void reporter_start(const ReporterPlan& plan) {
   state.next_ms.store(now_ms() + plan.interval_ms, std::memory_order_relaxed);
   if (!plan.events) return;
   if (plan.world_of_local != nullptr)
-    row_sender_start(
-        {head_of(ONDELOC_RECORD_ROW, 0), plan.row, plan.world_of_local, plan.local_ranks});
+    row_sender_start({head_of(ONDELOC_RECORD_ROW, 0), plan.row,
+                      peer_cells_of(plan.row, plan.local_ranks, plan.world_ranks),
+                      plan.world_of_local, plan.local_ranks});
   send_attach();
 }
 

@@ -16,8 +16,9 @@ struct ReporterPlan {
   std::uint32_t world_rank;
   std::uint32_t local_rank;
   std::uint32_t local_ranks;
-  const ondeloc_cell* row;  // local_ranks cells, then off-node; as many for what it fetched
-  bool events;              // this process is a PMIx client
+  std::uint32_t world_ranks;
+  ondeloc_cell* row;  // layout.h
+  bool events;        // this process is a PMIx client
   // pmix transport: world rank of each local rank, else null. Must live on.
   const std::uint32_t* world_of_local;
   std::uint32_t interval_ms;

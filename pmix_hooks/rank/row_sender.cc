@@ -26,9 +26,21 @@ constinit State state{};
 
 std::uint32_t cells_of_half() { return state.plan.local_ranks + 1; }
 
-std::uint32_t peer_of(std::uint32_t cell) {
+std::uint32_t all_cells() { return 2 * (cells_of_half() + state.plan.off_node.count); }
+
+// The peer of a cell of one of the halves of the row.
+ondeloc_row_entry entry_in_half(std::uint32_t cell) {
   const std::uint32_t local = cell % cells_of_half();
-  return local == state.plan.local_ranks ? ONDELOC_ROW_OFF_NODE : state.plan.world_of_local[local];
+  return {local == state.plan.local_ranks ? ONDELOC_ROW_OFF_NODE : state.plan.world_of_local[local],
+          cell / cells_of_half(),
+          {}};
+}
+
+ondeloc_row_entry entry_of(std::uint32_t cell) {
+  if (cell < 2 * cells_of_half()) return entry_in_half(cell);
+  const std::uint32_t at = cell - 2 * cells_of_half(), count = state.plan.off_node.count;
+  return {
+      __atomic_load_n(&state.plan.off_node.keys[at % count], __ATOMIC_RELAXED) - 1, at / count, {}};
 }
 
 bool flush(bool wait) {
@@ -46,13 +58,15 @@ bool flush(bool wait) {
 
 void put(std::uint32_t cell, const ondeloc_cell& total) {
   state.cells_of_piece[state.piece.head.count] = cell;
-  state.piece.entries[state.piece.head.count++] = {peer_of(cell), cell / cells_of_half(), total};
+  ondeloc_row_entry& entry = state.piece.entries[state.piece.head.count++];
+  entry = entry_of(cell);
+  entry.total = total;
 }
 
 void send_cells(bool whole, bool wait) {
   state.piece.head.count = 0;
   state.piece.head.reserved = 0;
-  for (std::uint32_t cell = 0; cell < 2 * cells_of_half(); ++cell) {
+  for (std::uint32_t cell = 0; cell < all_cells(); ++cell) {
     const ondeloc_cell total = read_cell(state.plan.row[cell]);
     const std::uint64_t known = whole || state.sent == nullptr ? 0 : state.sent[cell].messages;
     if (total.messages != known) put(cell, total);
@@ -65,7 +79,7 @@ void send_cells(bool whole, bool wait) {
 
 void row_sender_start(const RowPlan& wanted) {
   state.plan = wanted;
-  const std::size_t bytes = 2 * std::size_t{cells_of_half()} * sizeof(ondeloc_cell);
+  const std::size_t bytes = std::size_t{all_cells()} * sizeof(ondeloc_cell);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   state.sent = memory == MAP_FAILED ? nullptr : static_cast<ondeloc_cell*>(memory);
 }

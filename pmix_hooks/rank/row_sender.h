@@ -6,12 +6,14 @@
 #include <cstdint>
 
 #include "mapcore/segment/event_record.h"
+#include "mapcore/segment/peer_cells.h"
 
 namespace ondeloc {
 
 struct RowPlan {
   ondeloc_record_head head;  // length is filled in
   const ondeloc_cell* row;   // layout.h
+  PeerCells off_node;        // of the row
   const std::uint32_t* world_of_local;
   std::uint32_t local_ranks;
 };

@@ -10,6 +10,7 @@ namespace {
 struct State {
   MpiCalls calls;
   std::uint32_t cells;
+  PeerCells off_node;
 };
 constinit State state{};
 
@@ -22,15 +23,19 @@ bool has_to_send(void* comm, int root) {
 
 }  // namespace
 
-void unseen_collectives_start(const MpiCalls& calls, std::uint32_t local_ranks) {
+void unseen_collectives_start(const MpiCalls& calls, std::uint32_t local_ranks,
+                              const PeerCells& off_node) {
   state.calls = calls;
   state.cells = local_ranks + 1;
+  state.off_node = off_node;
 }
 
 std::uint64_t messages_so_far() {
   if (!counting.active.load(std::memory_order_relaxed)) return 0;
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < state.cells; ++i) sum += read_cell(counting.row[i]).messages;
+  state.off_node.each(
+      [&](std::uint32_t, std::uint32_t at) { sum += read_cell(state.off_node.sent[at]).messages; });
   return sum;
 }
 

@@ -8,11 +8,15 @@
 
 #include <cstdint>
 
+#include "mapcore/segment/peer_cells.h"
+
 #include "pmix_hooks/rank/mpi_calls.h"
 
 namespace ondeloc {
 
-void unseen_collectives_start(const MpiCalls& calls, std::uint32_t local_ranks);
+// `off_node`: of the row that is counted into.
+void unseen_collectives_start(const MpiCalls& calls, std::uint32_t local_ranks,
+                              const PeerCells& off_node);
 // The number of messages that this process has sent since it attached.
 std::uint64_t messages_so_far();
 // After a collective in which the rank `root`, or if that is negative every rank, has something to

@@ -75,6 +75,8 @@ class TwoNodes(profiling.Profiling):
             self.assertEqual(counting.of_report(report), near)
             self.assertEqual({o["src"]: (int(o["bytes"]), int(o["messages"]))
                               for o in report["off_node"]}, off)
+            self.assertEqual({(o["src"], o["dst"]): (int(o["bytes"]), int(o["messages"])) for o in report["off_node_matrix"]},
+                             {pair: cell for pair, cell in said.items() if pair[0] in here and pair[1] not in here})
             self.assertTrue(near and off)
 
 

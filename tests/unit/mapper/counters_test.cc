@@ -29,6 +29,7 @@ class Rows {
                                            local * view_.header().row_stride)[to];
   }
   ondeloc_cell& fetched(unsigned local, int from) { return sent(local, 4 + from); }
+  PeerCells peers(unsigned local) { return peer_cells_of(&sent(local, 0), 3, 8); }
   const SegmentView& view() const { return view_; }
 
  private:
@@ -81,4 +82,42 @@ TEST_CASE("a ROW event tells sent and fetched data apart") {
   CHECK(same(counters.total(1, 0), {10, 1}));
   CHECK(same(counters.total(0, 1), {20, 2}));
   CHECK(same(counters.total_off_node(1), {30, 3}));
+}
+
+TEST_CASE("ranks off the node that have a cell are told apart, and the sum holds all") {
+  Rows rows;
+  Counters counters(3);
+  const PeerCells peers = rows.peers(1);
+  rows.sent(1, 3) = {5, 1};
+  peers.sent[peers.claim(0)] = {100, 2};
+  peers.sent[peers.claim(7)] = {30, 3};
+  peers.fetched[peers.claim(7)] = {4, 1};  // rank 1 has no window yet: nobody reads that
+  counters.read_rows(rows.view());
+  CHECK(same(counters.total_off_node(1), {135, 6}));
+  CHECK(same(counters.total_off_node(0), {0, 0}));
+  CHECK(counters.take_delta().off_node == std::vector<double>{0, 135, 0});
+  rows.slot(1).notes = ONDELOC_NOTE_ONE_SIDED;
+  counters.read_rows(rows.view());
+  CHECK(same(counters.total_off_node(1), {139, 7}));
+  const auto by_peer = counters.off_node_by_peer(rows.view(), 1);
+  REQUIRE(by_peer.size() == 2);
+  CHECK(same(by_peer.at(0), {100, 2}));
+  CHECK(same(by_peer.at(7), {34, 4}));
+  CHECK(counters.off_node_by_peer(rows.view(), 0).empty());
+}
+
+TEST_CASE("ROW events tell ranks off the node apart") {
+  const Rows rows;
+  Counters counters(3);
+  RowRecord row{};
+  row.head.head.world_rank = 6;  // local rank 1
+  row.entries = {{ONDELOC_ROW_OFF_NODE, 0, {5, 1}}, {0, 0, {100, 2}}, {7, 1, {4, 1}}};
+  counters.add_row_event(rows.view(), row);
+  row.entries = {{7, 0, {30, 3}}, {0, 0, {90, 1}}, {8, 0, {1000, 1}}};  // older; none of the world
+  counters.add_row_event(rows.view(), row);
+  CHECK(same(counters.total_off_node(1), {139, 7}));
+  const auto by_peer = counters.off_node_by_peer(rows.view(), 1);
+  REQUIRE(by_peer.size() == 2);
+  CHECK(same(by_peer.at(0), {100, 2}));
+  CHECK(same(by_peer.at(7), {34, 4}));
 }

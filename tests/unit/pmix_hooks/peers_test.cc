@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/peers.h"
 
+#include <algorithm>
 #include <set>
 #include <thread>
 #include <vector>
@@ -62,6 +63,9 @@ int free_group(Handle* group) {
   return 0;
 }
 
+std::vector<ondeloc_cell> row(ondeloc_row_size(8, kWorld) / sizeof(ondeloc_cell) + 1);
+ondeloc::PeerCells off_node() { return ondeloc::peer_cells_of(row.data(), 8, kWorld); }
+
 void start_peers() {
   static std::vector<std::atomic<std::uint32_t>> local(kWorld);
   ondeloc::MpiCalls calls{};
@@ -76,7 +80,16 @@ void start_peers() {
   calls.comm_world = reinterpret_cast<Handle>(&world_group);
   calls.world_group = calls.comm_world;
   for (std::uint32_t w = 0; w < 8; ++w) local[w] = w + 1;
-  ondeloc::peers_start(calls, {local.data(), kWorld, 8}, [] {});
+  std::fill(row.begin(), row.end(), ondeloc_cell{});
+  ondeloc::peers_start(calls, {local.data(), kWorld, 8}, off_node(), [] {});
+}
+
+// True if the cell is that of the world rank. Two halves of nine cells precede those of ranks off
+// the node.
+bool is_cell_of(std::uint32_t cell_plus_one, std::uint32_t world) {
+  if (world < 8) return cell_plus_one == world + 1;
+  const std::uint32_t at = cell_plus_one - 19;
+  return at < off_node().count && off_node().keys[at] == world + 1;
 }
 
 // False when the communicator's last peer is not who it is.
@@ -87,7 +100,7 @@ bool counted_right(Comm& comm) {
   std::uint64_t place = peers->cell_code(last);
   if (place == 0) place = ondeloc::peers_translate(peers, &comm, comm.size - 1);
   const auto world = static_cast<std::uint32_t>(comm.world_of(comm.size - 1));
-  return place == (std::uint64_t{world} << 32 | (world < 8 ? world + 1 : 9));
+  return place >> 32 == world && is_cell_of(static_cast<std::uint32_t>(place), world);
 }
 
 // Small ones and some that need more than a page; another size and another world rank each round.
@@ -197,4 +210,27 @@ TEST_CASE("fetched data has the same cell in the second half of the row") {
   start_peers();
   const std::uint64_t sent = ondeloc::cell_code_of_world(5);
   CHECK(ondeloc::fetched_cell_code(sent) == ((std::uint64_t{0x80000005} << 32) | (6 + 9)));
+  const std::uint64_t far = ondeloc::cell_code_of_world(50);
+  CHECK(ondeloc::fetched_cell_code(far) == far + (std::uint64_t{1} << 63) + off_node().count);
+  const std::uint64_t other_job = ondeloc::cell_code_of_world(-1);
+  CHECK(static_cast<std::uint32_t>(ondeloc::fetched_cell_code(other_job)) == 18);
+}
+
+TEST_CASE("peers off the node that find no cell of their own share the off-node cell") {
+  start_peers();
+  int own = 0, shared = 0;
+  for (std::uint32_t world = 8; world < kWorld; ++world) {
+    const auto cell =
+        static_cast<std::uint32_t>(ondeloc::cell_code_of_world(static_cast<int>(world)));
+    if (cell == 9)
+      ++shared;
+    else
+      own += is_cell_of(cell, world) ? 1 : 0;
+  }
+  CHECK(own == 1024);
+  CHECK(own + shared == static_cast<int>(kWorld) - 8);
+  // A rank keeps its cell.
+  for (std::uint32_t world = 8; world < 1032; ++world)
+    CHECK(is_cell_of(
+        static_cast<std::uint32_t>(ondeloc::cell_code_of_world(static_cast<int>(world))), world));
 }

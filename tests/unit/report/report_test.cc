@@ -45,6 +45,7 @@ Report full_report() {
   report.ranks = {{}};
   report.matrix = {{0, 1, 5, 1}};
   report.off_node = {{0, -1, 5, 1}};
+  report.off_node_matrix = {{0, 7, 4, 1}};
   report.adapters = {{}};
   report.modelled = {{1, -1, 64, 1}};
   report.intervals = {{}};

@@ -148,6 +148,7 @@ TEST_CASE("hostile headers are refused one by one") {
       [](ondeloc_header& h) { h.world_ranks = 2; },
       [](ondeloc_header& h) { h.world_ranks = UINT32_MAX; },
       [](ondeloc_header& h) { h.row_cells = 5; },
+      [](ondeloc_header& h) { h.peer_cells = 16; },
       [](ondeloc_header& h) { h.slots_offset = UINT64_MAX; },
       [](ondeloc_header& h) { h.table_offset += 4; },
       [](ondeloc_header& h) { h.rows_offset = 0; },
