@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <memory>
 #include <numeric>
-#include <set>
 
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/say.h"
+#include "mapcore/apps/step_traffic.h"
 #include "mapcore/apps/workload.h"
 #include "mapcore/base/json_text.h"
 #include "mapcore/base/new_file.h"
@@ -41,45 +41,6 @@ struct Site {
   bool has_hosts = false;
   std::vector<std::shared_ptr<const MachineChoice>> places;  // of each node
 };
-
-// Adds up the traffic of all files: a profile of each node, or one file for all.
-Result<CommMatrix> read_traffic(const PlaceCommand& options) {
-  std::vector<MatrixEntry> entries;
-  int ranks = options.ranks;
-  std::set<int> known;
-  bool is_partial = false;
-  for (const std::string& file : options.files) {
-    auto source = open_traffic(file);
-    if (!source) return std::move(source).error();
-    const auto* report = std::get_if<ReportInput>(&*source);
-    if (report != nullptr && !report->off_node.empty())
-      return Error(fmt::format(
-          "'{}' is the report of one node of several: it has no receivers on other nodes; give "
-          "profiles of all nodes (srun --ondeloc=profile:FILE)",
-          name_of_input(file)));
-    const auto* profile = std::get_if<ProfileReader>(&*source);
-    if (profile != nullptr && profile->header().nodes > 1) {
-      if (Status all = check_all_ranks(*profile, name_of_input(file)); !all)
-        return std::move(all).error();
-    } else {
-      const auto part = part_of(*source, name_of_input(file));
-      if (!part) return part.error();
-      is_partial = is_partial || !part->ranks.empty();
-      known.insert(part->ranks.begin(), part->ranks.end());
-    }
-    const auto matrix = source_matrix(*source, {file, options.window});
-    if (!matrix) return matrix.error();
-    entries.insert(entries.end(), matrix->entries.begin(), matrix->entries.end());
-    ranks = std::max(ranks, matrix->ranks);
-  }
-  for (int rank = 0; is_partial && rank < ranks; ++rank)
-    if (!known.contains(rank))
-      return Error(
-          fmt::format("no file has what rank {} sent; give the profiles of all nodes of "
-                      "the step",
-                      rank));
-  return CommMatrix::from_entries(ranks, std::move(entries));
-}
 
 // The hosts of --hosts or of the job; empty: unknown.
 Result<std::vector<std::string>> find_hosts(const PlaceCommand& options) {
@@ -289,7 +250,7 @@ Result<std::string> run_place(const PlaceCommand& options) {
   const auto site = find_site(options);
   if (!site) return site.error();
   if (Status good = check_place(options, *site); !good) return std::move(good).error();
-  const auto matrix = read_traffic(options);
+  const auto matrix = read_step_traffic(options.files, options.window, options.ranks);
   if (!matrix) return matrix.error();
   const auto counts = counts_of(*site, matrix->ranks, std::max(1, options.cpus_per_task));
   if (!counts) return counts.error();
@@ -322,8 +283,8 @@ void add_place(CLI::App& app, Job& job) {
   command
       ->add_option(
           "FILE", options->files,
-          "traffic of all ranks: a merged profile, the profiles of all nodes, or a matrix; "
-          "- reads standard input")
+          "traffic of all ranks: the profiles or the reports of all nodes, what 'ondeloc profile "
+          "merge' makes of them, or a matrix; - reads standard input")
       ->required();
   command->add_option("-N,--nodes", options->nodes, "number of nodes (default: those of --hosts)")
       ->check(CLI::Range(1, static_cast<int>(kMostHosts)));
@@ -359,7 +320,7 @@ void add_place(CLI::App& app, Job& job) {
                    "write PREFIX.hosts (SLURM_HOSTFILE) and PREFIX.ranks (a rankfile)")
       ->type_name("PREFIX")
       ->check(not_empty());
-  command->footer(examples({"ondeloc place app.prof --nodes 4",
+  command->footer(examples({"ondeloc place ondeloc-1234.0.*.json --nodes 4",
                             "ondeloc place bytes.mat -N 2 -t node.xml -H node[1-2] -o best",
                             "SLURM_HOSTFILE=best.hosts srun -n8 --distribution=arbitrary "
                             "--ondeloc=static:best.ranks ./app"}));

@@ -14,9 +14,11 @@
 #include "mapcore/base/new_file.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/read_file.h"
+#include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/profile/export_csv.h"
 #include "mapcore/profile/import_csv.h"
+#include "mapcore/profile/job_report.h"
 #include "mapcore/profile/merge.h"
 #include "mapcore/profile/window_matrix.h"
 
@@ -200,7 +202,44 @@ struct MergeOptions {
   std::string output;
 };
 
+// Reads the files if they are reports; without one if the first is a profile.
+Result<std::vector<NamedText>> read_reports(const std::vector<std::string>& paths) {
+  std::vector<NamedText> reports;
+  double bytes = 0;
+  for (const std::string& path : paths) {
+    auto file = load_input(path, Need::kTraffic);
+    if (!file) return std::move(file).error();
+    const bool is_report = file->kind == InputKind::kReport || file->kind == InputKind::kJobReport;
+    if (!is_report && reports.empty()) return reports;
+    if (!is_report)
+      return Error(fmt::format("'{}' is {}, and '{}' is not; give profiles only, or reports only",
+                               reports.front().name, info_of(InputKind::kReport).what, file->name));
+    bytes += static_cast<double>(file->text.size());
+    if (bytes > static_cast<double>(kMostJobReportBytes))
+      return Error(fmt::format("the reports have more than {} together; give fewer",
+                               bytes_text(static_cast<double>(kMostJobReportBytes))));
+    reports.push_back({file->name, std::move(file->text)});
+  }
+  return reports;
+}
+
+Result<std::string> run_merge_reports(const std::vector<NamedText>& reports,
+                                      const MergeOptions& options) {
+  for (const std::string& input : options.inputs)
+    if (Status good = check_output(input, options.output); !good) return std::move(good).error();
+  const auto merged = merge_reports(reports);
+  if (!merged) return merged.error();
+  if (Status written = write_new_file(options.output, merged->text); !written)
+    return std::move(written).error();
+  return told(options.output,
+              fmt::format("{} of {} in {}\n", counted(merged->joined.ranks.size(), "rank"),
+                          counted(merged->joined.nodes.size(), "node"), options.output));
+}
+
 Result<std::string> run_merge(const MergeOptions& options) {
+  const auto reports = read_reports(options.inputs);
+  if (!reports) return reports.error();
+  if (!reports->empty()) return run_merge_reports(*reports, options);
   const auto merged = merge_profiles(options.inputs, options.output, show_progress("merging"));
   if (!merged) return merged.error();
   for (const std::string& damage : merged->damage) say(damage);
@@ -331,13 +370,15 @@ void add_import(CLI::App& profile, Job& job) {
 }
 
 void add_merge(CLI::App& profile, Job& job) {
-  CLI::App* command = profile.add_subcommand("merge", "one profile of the files of several nodes");
+  CLI::App* command =
+      profile.add_subcommand("merge", "one file of the profiles, or reports, of several nodes");
   auto options = std::make_shared<MergeOptions>();
-  command->add_option("FILE", options->inputs, "profiles of one step")->required();
-  command->add_option("-o,--output", options->output, kProfileOutput)
+  command->add_option("FILE", options->inputs, "profiles of one step, or its reports")->required();
+  command->add_option("-o,--output", options->output, "the file to write; - is standard output")
       ->check(not_empty())
       ->required();
-  command->footer(examples({"ondeloc profile merge app.prof.n1 app.prof.n2 -o app.prof"}));
+  command->footer(examples({"ondeloc profile merge app.prof.n1 app.prof.n2 -o app.prof",
+                            "ondeloc profile merge ondeloc-1234.0.*.json -o job.json"}));
   command->callback([options, &job] { job = [options] { return run_merge(*options); }; });
 }
 

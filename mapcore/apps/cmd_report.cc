@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "mapcore/apps/overview.h"
@@ -221,19 +222,28 @@ std::string to_json_text(const std::vector<ReportRun>& reports) {
 }
 
 // A profile, or a series, is told as the online loop would have gone.
-Result<ReportRun> read_run(const std::string& path, const ReplaySetup& setup) {
-  auto file = load_input(path, Need::kSeries);
+Result<ReportRun> read_run(InputFile file, const std::string& path, const ReplaySetup& setup) {
+  if (file.kind == InputKind::kReport) return parse_report_run(file.text, file.name);
+  if (!holds(file.kind, Need::kSeries)) return wrong_kind(file.name, file.kind, Need::kSeries);
+  return replayed_report(setup, std::move(file), path);
+}
+
+// The nodes of a file.
+Result<std::vector<ReportRun>> read_runs(const std::string& path, const ReplaySetup& setup) {
+  auto file = load_input(path);
   if (!file) return std::move(file).error();
-  if (file->kind == InputKind::kReport) return parse_report_run(file->text, file->name);
-  return replayed_report(setup, *std::move(file), path);
+  if (file->kind == InputKind::kJobReport) return parse_job_report_runs(file->text, file->name);
+  auto run = read_run(*std::move(file), path, setup);
+  if (!run) return std::move(run).error();
+  return std::vector<ReportRun>{*std::move(run)};
 }
 
 Result<std::vector<ReportRun>> read_reports(const ReportCommand& options) {
   std::vector<ReportRun> reports;
   for (const std::string& path : options.files) {
-    auto report = read_run(path, options.setup);
-    if (!report) return std::move(report).error();
-    reports.push_back(*std::move(report));
+    auto runs = read_runs(path, options.setup);
+    if (!runs) return std::move(runs).error();
+    std::move(runs->begin(), runs->end(), std::back_inserter(reports));
   }
   return reports;
 }
@@ -272,10 +282,10 @@ void add_report(CLI::App& app, Job& job) {
       app.add_subcommand("report", "tell what online did: verdict, ranks, decisions");
   auto options = std::make_shared<ReportCommand>();
   command
-      ->add_option(
-          "FILE", options->files,
-          "reports of an online run, such as those of all nodes of a step, or a profile; - reads "
-          "standard input")
+      ->add_option("FILE", options->files,
+                   "reports of an online run, such as those of all nodes of a step, the report of "
+                   "a job, or a "
+                   "profile; - reads standard input")
       ->required();
   command
       ->add_option("-f,--format", options->format,

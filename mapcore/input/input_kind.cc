@@ -14,6 +14,8 @@ namespace {
 constexpr InputKindInfo kKinds[] = {
     {InputKind::kProfile, "a profile", true, true, false, ""},
     {InputKind::kReport, "the report of an online run", true, true, true, ""},
+    {InputKind::kJobReport, "the report of a job", true, false, false,
+     "give the report of one node"},
     {InputKind::kMapping, "a mapping in JSON", false, false, true, ""},
     {InputKind::kRankfile, "a rankfile", false, false, true, ""},
     {InputKind::kMatrix, "a matrix", true, false, false, ""},
@@ -65,12 +67,15 @@ class OuterKeys {
 };
 
 InputKind kind_of_json(std::string_view text) {
-  bool ranks = false, matrix = false;
+  bool ranks = false, matrix = false, step = false, nodes = false;
   OuterKeys keys(text);
   for (std::string_view key; !(key = keys.next()).empty();) {
     ranks = ranks || key == "ranks";
     matrix = matrix || key == "matrix";
+    step = step || key == "step";
+    nodes = nodes || key == "nodes";
     if (ranks && matrix) return InputKind::kReport;
+    if (step && nodes) return InputKind::kJobReport;
   }
   return ranks ? InputKind::kMapping : InputKind::kOtherJson;
 }

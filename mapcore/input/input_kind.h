@@ -14,6 +14,7 @@ namespace ondeloc {
 enum class InputKind {
   kProfile,
   kReport,
+  kJobReport,
   kMapping,
   kRankfile,
   kMatrix,

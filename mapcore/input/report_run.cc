@@ -12,6 +12,7 @@
 #include "mapcore/base/printable.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
+#include "mapcore/profile/job_report.h"
 
 namespace ondeloc {
 namespace {
@@ -178,28 +179,7 @@ void read_origin(const ReportJson& origin, ReportRun& out) {
     out.origin.emplace_back(printable(key), plain(value));
 }
 
-}  // namespace
-
-std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& node,
-                      const std::string& without_job) {
-  const std::string name = job > 0 ? fmt::format("job {} step {}", job, step) : without_job;
-  return node.empty() ? name : name + " on " + shorten(node);
-}
-
-std::string adapters_text(const std::vector<ReportedAdapter>& adapters) {
-  std::string text;
-  for (const ReportedAdapter& adapter : adapters)
-    text +=
-        fmt::format("through {} to other nodes: {} from ranks near it, {} from other ranks\n",
-                    adapter.name, bytes_text(adapter.near_bytes), bytes_text(adapter.far_bytes));
-  return text;
-}
-
-Result<ReportRun> parse_report_run(std::string_view text, const std::string& name,
-                                   ReportParts parts) {
-  if (is_json_too_deep(text))
-    return Error(fmt::format("report '{}': brackets nest deeper than {}", name, kMaxJsonDepth));
-  const ReportJson report = parse_json(without_mark(text), parts);
+Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name) {
   if (!field(report, "intervals").is_array() || !field(report, "ranks").is_array())
     return Error(fmt::format("'{}' is not a report of ondeloc", name));
   ReportRun out;
@@ -227,6 +207,44 @@ Result<ReportRun> parse_report_run(std::string_view text, const std::string& nam
   for (const ReportJson& note : field(report, "notes"))
     if (note.is_string()) out.notes.push_back(plain(note));
   return out;
+}
+
+}  // namespace
+
+std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& node,
+                      const std::string& without_job) {
+  const std::string name = job > 0 ? fmt::format("job {} step {}", job, step) : without_job;
+  return node.empty() ? name : name + " on " + shorten(node);
+}
+
+std::string adapters_text(const std::vector<ReportedAdapter>& adapters) {
+  std::string text;
+  for (const ReportedAdapter& adapter : adapters)
+    text +=
+        fmt::format("through {} to other nodes: {} from ranks near it, {} from other ranks\n",
+                    adapter.name, bytes_text(adapter.near_bytes), bytes_text(adapter.far_bytes));
+  return text;
+}
+
+Result<ReportRun> parse_report_run(std::string_view text, const std::string& name,
+                                   ReportParts parts) {
+  if (is_json_too_deep(text))
+    return Error(fmt::format("report '{}': brackets nest deeper than {}", name, kMaxJsonDepth));
+  return run_of_json(parse_json(without_mark(text), parts), name);
+}
+
+Result<std::vector<ReportRun>> parse_job_report_runs(std::string_view text,
+                                                     const std::string& name) {
+  // Checks that it is one job.
+  if (const auto job = parse_job_report(text, name); !job) return job.error();
+  const ReportJson report = ReportJson::parse(without_mark(text), nullptr, false);
+  std::vector<ReportRun> runs;
+  for (const ReportJson& node : field(report, "nodes")) {
+    auto run = run_of_json(node, name);
+    if (!run) return std::move(run).error();
+    runs.push_back(*std::move(run));
+  }
+  return runs;
 }
 
 }  // namespace ondeloc

@@ -88,5 +88,8 @@ std::string adapters_text(const std::vector<ReportedAdapter>& adapters);
 enum class ReportParts { kWhole, kSums };
 Result<ReportRun> parse_report_run(std::string_view text, const std::string& name,
                                    ReportParts parts = ReportParts::kWhole);
+// The nodes of the report of a job (profile/job_report.h).
+Result<std::vector<ReportRun>> parse_job_report_runs(std::string_view text,
+                                                     const std::string& name);
 
 }  // namespace ondeloc

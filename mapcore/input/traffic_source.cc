@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "mapcore/comm/matrix_io.h"
+#include "mapcore/profile/job_report.h"
 #include "mapcore/profile/pair_sum.h"
 
 namespace ondeloc {
@@ -107,8 +108,9 @@ Result<TrafficSource> open_traffic(InputFile file) {
     if (!profile) return std::move(profile).error();
     return TrafficSource(*std::move(profile));
   }
-  if (file.kind == InputKind::kReport) {
-    auto report = parse_report(file.text, file.name);
+  if (file.kind == InputKind::kReport || file.kind == InputKind::kJobReport) {
+    auto report = file.kind == InputKind::kReport ? parse_report(file.text, file.name)
+                                                  : parse_job_report(file.text, file.name);
     if (!report) return std::move(report).error();
     return TrafficSource(*std::move(report));
   }
@@ -120,7 +122,7 @@ Result<TrafficSource> open_traffic(InputFile file) {
 
 Result<NodePart> part_of(const TrafficSource& source, const std::string& name) {
   if (const auto* profile = std::get_if<ProfileReader>(&source)) return node_part(*profile, name);
-  if (const auto* report = std::get_if<ReportInput>(&source)) return node_part(*report);
+  if (const auto* report = std::get_if<ReportInput>(&source)) return node_part(*report, name);
   return NodePart{};
 }
 

@@ -21,6 +21,13 @@ std::vector<int> recorded_ranks(const ProfileReader& profile) {
   return {ranks.begin(), ranks.end()};
 }
 
+Error of_several_nodes(const std::string& name, std::size_t nodes, const char* files) {
+  return Error(
+      fmt::format("'{}' holds the recordings of {} nodes, and a mapping is of one: map the "
+                  "{} of each node, and put the rankfiles together",
+                  name, nodes, files));
+}
+
 bool is_partial(const ProfileReader& profile) {
   const auto& header = profile.header();
   return header.local_ranks > 0 && header.local_ranks < header.ranks;
@@ -30,11 +37,7 @@ bool is_partial(const ProfileReader& profile) {
 
 Result<NodePart> node_part(const ProfileReader& profile, const std::string& name) {
   const auto& header = profile.header();
-  if (header.nodes > 1)
-    return Error(
-        fmt::format("'{}' holds the recordings of {} nodes, and a mapping is of one: map "
-                    "the profile of each node, and put the rankfiles together",
-                    name, header.nodes));
+  if (header.nodes > 1) return of_several_nodes(name, header.nodes, "profile");
   if (!is_partial(profile)) return NodePart{};
   NodePart part{recorded_ranks(profile), header.node};
   if (part.ranks.size() == header.local_ranks) return part;
@@ -44,7 +47,8 @@ Result<NodePart> node_part(const ProfileReader& profile, const std::string& name
                   name, header.local_ranks, header.ranks, part.ranks.size()));
 }
 
-NodePart node_part(const ReportInput& report) {
+Result<NodePart> node_part(const ReportInput& report, const std::string& name) {
+  if (report.nodes.size() > 1) return of_several_nodes(name, report.nodes.size(), "report");
   NodePart part{report.ranks, report.node};
   std::sort(part.ranks.begin(), part.ranks.end());
   part.ranks.erase(std::unique(part.ranks.begin(), part.ranks.end()), part.ranks.end());

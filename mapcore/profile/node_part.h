@@ -20,7 +20,7 @@ struct NodePart {
 // Errors call the file `name`: it holds several nodes, or the recording ended before it knew all
 // its ranks.
 Result<NodePart> node_part(const ProfileReader& profile, const std::string& name);
-NodePart node_part(const ReportInput& report);
+Result<NodePart> node_part(const ReportInput& report, const std::string& name);
 
 // Metrics need all ranks. Error: the profile holds the ranks of some nodes only.
 Status check_all_ranks(const ProfileReader& profile, const std::string& name);

@@ -12,11 +12,12 @@
 #include "mapcore/base/ids.h"
 #include "mapcore/base/printable.h"
 #include "mapcore/base/text.h"
+#include "mapcore/profile/report_json_input.h"
 
 namespace ondeloc {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxReport = std::size_t{1} << 30;
 
@@ -95,6 +96,7 @@ void read_cpus(const Json& ranks, ReportInput& input) {
 
 void read_extras(const Json& report, ReportInput& input) {
   input.node = read_node(report);
+  input.nodes = {input.node};
   input.job = whole_number(report, "job");
   input.step = whole_number(report, "step");
   if (const Json* off = find(report, "off_node"); off != nullptr && off->is_array()) {
@@ -103,6 +105,8 @@ void read_extras(const Json& report, ReportInput& input) {
       if (const auto src = rank_at(cell, "src"); src && bytes > 0) input.off_node[*src] += bytes;
     }
   }
+  if (const Json* beyond = find(report, "off_node_matrix"); beyond != nullptr && beyond->is_array())
+    input.beyond = read_matrix_cells(*beyond).value_or(std::vector<MatrixEntry>());
   if (const Json* intervals = find(report, "intervals");
       intervals != nullptr && intervals->is_array()) {
     input.intervals = intervals->size();
@@ -124,7 +128,10 @@ Result<ReportInput> parse_report(std::string_view text, const std::string& name)
   if (is_json_too_deep(text))
     return Error(fmt::format("'{}' is not a report of ondeloc: brackets nest deeper than {}", name,
                              kMaxJsonDepth));
-  const Json report = Json::parse(text, nullptr, false);
+  return read_report(Json::parse(text, nullptr, false), name);
+}
+
+Result<ReportInput> read_report(const Json& report, const std::string& name) {
   const Json* cells = report.is_discarded() ? nullptr : find(report, "matrix");
   const Json* ranks = report.is_discarded() ? nullptr : find(report, "ranks");
   auto entries = cells != nullptr && cells->is_array() ? read_matrix_cells(*cells)

@@ -23,6 +23,10 @@ struct ReportInput {
   std::vector<int> ranks;
   std::vector<RankCpuSet> cpus;    // of the ranks; empty if one of them is unknown
   std::map<int, double> off_node;  // bytes that a world rank sent to other nodes
+  // The part of off_node that is known by receiver. In the report of a job (job_report.h) this is
+  // part of the matrix, and off_node holds the rest.
+  std::vector<MatrixEntry> beyond;
+  std::vector<std::string> nodes;  // more than one: the report of a job
   std::size_t intervals = 0;
   std::vector<std::pair<double, double>> sent;  // of each interval: its end, seconds; bytes
   std::vector<std::pair<double, double>> sent_off_node;  // the same to other nodes

@@ -277,6 +277,25 @@ TEST_CASE("replay ends with a verdict") {
   CHECK(last_line("numa:1 core:4 pu:1").starts_with("verdict: already as good as it gets: "));
 }
 
+namespace {
+
+// The reports of a step on two nodes, each of two ranks that send to the other node.
+void write_node_reports(const TempDir& dir) {
+  for (int node = 0; node < 2; ++node) {
+    const int rank = 2 * node, other = 2 - rank;
+    write_text(dir.file("ondeloc-1234.0.n" + std::to_string(node) + ".json"),
+               R"({"version":1,"job":1234,"step":0,"node":"n)" + std::to_string(node) +
+                   R"(","ranks":[{"rank":)" + std::to_string(rank) + R"(},{"rank":)" +
+                   std::to_string(rank + 1) + R"(}],"matrix":[],"off_node":[{"src":)" +
+                   std::to_string(rank) +
+                   R"(,"bytes":9,"messages":1}],"off_node_matrix":[{"src":)" +
+                   std::to_string(rank) + R"(,"dst":)" + std::to_string(other) +
+                   R"(,"bytes":9,"messages":1}],"intervals":[]})");
+  }
+}
+
+}  // namespace
+
 TEST_CASE("every example of every --help can be copied and works") {
   const TempDir home;
   const std::regex example("\n  (ondeloc (?:\\\\\n|.)*)");
@@ -285,6 +304,7 @@ TEST_CASE("every example of every --help can be copied and works") {
     const TempDir dir;  // an example may write over an input of another
     write_inputs(dir);
     std::filesystem::create_directory(dir.file("reports"));  // of a site
+    write_node_reports(dir);
     for (const char* program : {"cg", "ft", "mg"})
       std::filesystem::copy_file(dir.file("app.prof"), dir.file(program + std::string(".prof")));
     const Ran help = run_program(dir, "/bin/sh", {"-c", ONDELOC_COMMAND " " + command + " --help"});

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reports of several nodes: ondeloc profile merge, place, report.
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/unit/apps/command.h"
+
+using namespace ondeloc;
+
+namespace {
+
+struct Cell {
+  int src, dst, bytes;
+};
+
+std::string cells_text(const std::vector<Cell>& cells) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Cell& cell : cells)
+    all.push_back({{"src", cell.src}, {"dst", cell.dst}, {"bytes", cell.bytes}, {"messages", 2}});
+  return all.dump();
+}
+
+struct Node {
+  std::string name;
+  std::vector<int> ranks;
+  std::vector<Cell> near, beyond;
+  int rest = 0;  // bytes of the first rank that no cell holds
+  int step = 0;
+};
+
+// Writes a report as the mapper does, without the parts that are not read here.
+std::string write_report(const TempDir& dir, const Node& node) {
+  nlohmann::json ranks = nlohmann::json::array(), off = nlohmann::json::array();
+  for (const int rank : node.ranks) {
+    ranks.push_back({{"rank", rank}, {"initial_cpus", "0-1"}, {"final_cpus", "0"}});
+    int bytes = rank == node.ranks.front() ? node.rest : 0;
+    for (const Cell& cell : node.beyond) bytes += cell.src == rank ? cell.bytes : 0;
+    if (bytes > 0) off.push_back({{"src", rank}, {"bytes", bytes}, {"messages", 2}});
+  }
+  const std::string path = dir.file("r." + node.name + ".json");
+  write_text(path, R"({"version":1,"job":7,"step":)" + std::to_string(node.step) + R"(,"node":")" +
+                       node.name + R"(","ranks":)" + ranks.dump() + R"(,"matrix":)" +
+                       cells_text(node.near) + R"(,"off_node":)" + off.dump() +
+                       R"(,"off_node_matrix":)" + cells_text(node.beyond) +
+                       R"(,"intervals":[],"notes":["told"]})");
+  return path;
+}
+
+// Ranks 0 and 2 talk most, and ranks 1 and 3; each pair runs on two nodes.
+const Node kFirst{"n0", {0, 1}, {{0, 1, 10}}, {{0, 2, 1000}, {1, 3, 2000}}};
+const Node kSecond{"n1", {2, 3}, {{3, 2, 20}}, {{2, 0, 300}, {3, 1, 400}}};
+
+double placed_bytes(const Ran& ran) {
+  return nlohmann::json::parse(ran.out)["layouts"].back()["off_node_bytes"].get<double>();
+}
+
+Ran place(const TempDir& dir, std::vector<std::string> files) {
+  files.insert(files.begin(), "place");
+  files.insert(files.end(), {"-N", "2", "-t", "core:2 pu:1", "-f", "json"});
+  return run_command(dir, files);
+}
+
+std::string unfolded(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("place takes the reports of all nodes, apart and merged") {
+  const TempDir dir;
+  const std::string a = write_report(dir, kFirst), b = write_report(dir, kSecond);
+  const Ran apart = place(dir, {a, b});
+  CAPTURE(apart.err);
+  REQUIRE(apart.status == 0);
+  CHECK(placed_bytes(apart) == 30);
+  CHECK(nlohmann::json::parse(apart.out)["layouts"][0]["off_node_bytes"] == 3700);  // block
+  const Ran merged = run_command(dir, {"profile", "merge", a, b, "-o", dir.file("job.json")});
+  CHECK(merged.status == 0);
+  CHECK(merged.out == "4 ranks of 2 nodes in " + dir.file("job.json") + "\n");
+  CHECK(place(dir, {dir.file("job.json")}).out == apart.out);
+  // A job report may be part of another, and each node may be there once only.
+  const std::string c = write_report(dir, {"n2", {4, 5}, {{4, 5, 7}}, {{4, 0, 1}}});
+  CHECK(run_command(dir, {"profile", "merge", dir.file("job.json"), c, "-o", dir.file("all.json")})
+            .out.starts_with("6 ranks of 3 nodes"));
+  CHECK(unfolded(place(dir, {dir.file("job.json"), b}).err).find("are both of node n1") !=
+        std::string::npos);
+}
+
+TEST_CASE("a job report is shown node by node, and names its kind elsewhere") {
+  const TempDir dir;
+  const std::string a = write_report(dir, kFirst), b = write_report(dir, kSecond);
+  const std::string job = dir.file("job.json");
+  REQUIRE(run_command(dir, {"profile", "merge", a, b, "-o", job}).status == 0);
+  const Ran told = run_command(dir, {"report", job});
+  CHECK(told.status == 0);
+  CHECK(told.out == run_command(dir, {"report", a, b}).out);
+  const Ran mapped = run_command(dir, {"map", job, "-t", "core:4 pu:1"});
+  CHECK(mapped.status == 1);
+  CHECK(unfolded(mapped.err).find("holds the recordings of 2 nodes, and a mapping is of one") !=
+        std::string::npos);
+  const Ran replayed = run_command(dir, {"replay", job});
+  CHECK(replayed.status == 1);
+  CHECK(unfolded(replayed.err)
+            .find("is the report of a job, which holds no traffic over time; "
+                  "give the report of one node") != std::string::npos);
+}
+
+TEST_CASE("reports that do not belong together are refused") {
+  const TempDir dir;
+  const std::string a = write_report(dir, kFirst);
+  struct Wrong {
+    Node node;
+    const char* problem;
+  };
+  for (const Wrong& wrong :
+       {Wrong{{"n1", {2, 3}, {}, {}, 0, 1}, "of job 7 step 0, and"},
+        {{"n1", {1, 2}, {}, {}}, "rank 1 is in '"},
+        {{"n1", {2, 4}, {}, {{4, 5, 1}}}, "no file has what rank 3 sent"},
+        {{"n1", {2, 3}, {}, {{2, 0, 1}}, 100000}, "names the receivers of few bytes"}}) {
+    const Ran ran = place(dir, {a, write_report(dir, wrong.node)});
+    CAPTURE(wrong.problem, ran.err);
+    CHECK(ran.status == 1);
+    CHECK(unfolded(ran.err).find(wrong.problem) != std::string::npos);
+  }
+  const Ran some = place(dir, {a, write_report(dir, {"n1", {2, 3}, {}, {{2, 0, 300}}, 50})});
+  CHECK(some.status == 0);
+  CHECK(unfolded(some.err).find("50 B of 3.36 kB went to ranks on other nodes") !=
+        std::string::npos);
+  write_text(dir.file("bytes.csv"), "src,dst,bytes\n0,1,5\n");
+  const Ran mixed =
+      run_command(dir, {"profile", "merge", a, dir.file("bytes.csv"), "-o", dir.file("job.json")});
+  CHECK(mixed.status == 1);
+  CHECK(unfolded(mixed.err).find("give profiles only, or reports only") != std::string::npos);
+  write_text(dir.file("odd.json"), R"({"step":0,"nodes":[{"ranks":3}]})");
+  CHECK(place(dir, {dir.file("odd.json")}).status == 1);
+}
