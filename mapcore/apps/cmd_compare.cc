@@ -4,13 +4,17 @@
 
 #include <algorithm>
 
+#include "mapcore/apps/compare_nodes.h"
 #include "mapcore/apps/domains_json.h"
+#include "mapcore/apps/node_layouts.h"
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/replayed_run.h"
 #include "mapcore/apps/second_run.h"
+#include "mapcore/apps/step_traffic.h"
 #include "mapcore/apps/workload.h"
 #include "mapcore/base/json_text.h"
 #include "mapcore/decide/levels.h"
+#include "mapcore/place/host_list.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -22,6 +26,9 @@ struct CompareOptions {
   std::vector<std::string> algorithms;
   std::string previous;
   std::string format = "table";
+  int nodes = 0;                        // 0: one, and the mappings inside it
+  std::vector<std::string> more_files;  // of other nodes
+  Adapter adapter;
 };
 
 // Every algorithm that needs no argument, and what map uses.
@@ -169,7 +176,24 @@ class Layouts {
   std::optional<Planned> usual_, single_threads_;
 };
 
+Result<std::string> run_compare_nodes(const CompareOptions& options) {
+  if (!options.algorithms.empty() || !options.previous.empty())
+    return Error(
+        "--nodes compares distributions over nodes; leave out --algorithms and --previous");
+  const auto choice = load_machine_choice(options.machine);
+  if (!choice) return choice.error();
+  std::vector<std::string> files = {options.traffic.file};
+  files.insert(files.end(), options.more_files.begin(), options.more_files.end());
+  const auto matrix = read_step_traffic(files, options.traffic.window, options.slots.ranks);
+  if (!matrix) return matrix.error();
+  return compare_nodes({options.nodes, options.slots, options.adapter, options.format == "json"},
+                       *choice, *matrix);
+}
+
 Result<std::string> run_compare(const CompareOptions& options) {
+  if (options.nodes > 0) return run_compare_nodes(options);
+  if (!options.more_files.empty())
+    return Error("several files are those of the nodes of a step; give --nodes N");
   if (Status good = check_files({options.traffic.file, options.previous}, options.machine, "");
       !good)
     return std::move(good).error();
@@ -232,10 +256,19 @@ void add_compare(CLI::App& app, Job& job) {
       ->add_option("-p,--previous", options->previous,
                    "the present mapping: JSON of 'ondeloc map', a rankfile or a report")
       ->check(not_empty());
+  command
+      ->add_option("-N,--nodes", options->nodes,
+                   "compare distributions over this many nodes, each like the topology")
+      ->check(CLI::Range(1, static_cast<int>(kMostHosts)));
+  command
+      ->add_option("MORE", options->more_files,
+                   "with --nodes: the profiles or reports of the other nodes")
+      ->type_name("FILE");
+  add_network_options(*command, options->adapter);
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));
   command->footer(examples(
-      {"ondeloc compare app.prof",
+      {"ondeloc compare app.prof", "ondeloc compare ondeloc-1234.0.*.json --nodes 4",
        "ondeloc compare -t 'numa:4 core:8 pu:1' bytes.mat -a packed,ondeloc,coordinated"}));
   command->callback([options, &job] { job = [options] { return run_compare(*options); }; });
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 
+#include "mapcore/apps/node_layouts.h"
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/say.h"
 #include "mapcore/apps/step_traffic.h"
@@ -17,7 +17,6 @@
 #include "mapcore/base/read_file.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/place/host_list.h"
-#include "mapcore/place/layouts.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -39,7 +38,7 @@ struct PlaceCommand {
 struct Site {
   std::vector<std::string> names;  // "node 0", "node 1", ... if the hosts are not known
   bool has_hosts = false;
-  std::vector<std::shared_ptr<const MachineChoice>> places;  // of each node
+  Places places;
 };
 
 // The hosts of --hosts or of the job; empty: unknown.
@@ -82,73 +81,6 @@ Result<Site> find_site(const PlaceCommand& options) {
   return site;
 }
 
-// Ranks that a node has room for: on its cores, or on all hardware threads.
-int room_of(const MachineChoice& place, int cpus_per_task, bool threads) {
-  const int units =
-      threads ? place.usable.count() : static_cast<int>(core_sets(place.machine).size());
-  return units / cpus_per_task;
-}
-
-Result<std::vector<int>> counts_of(const Site& site, int ranks, int cpus_per_task) {
-  long long all = 0;
-  for (const bool threads : {false, true}) {
-    std::vector<int> room;
-    for (const auto& place : site.places) room.push_back(room_of(*place, cpus_per_task, threads));
-    auto counts = even_counts(room, ranks);
-    if (!counts.empty()) return counts;
-    all = std::accumulate(room.begin(), room.end(), 0LL);
-  }
-  return Error(
-      fmt::format("{} ranks of {} CPU{} do not fit on {} node{} with room for {}; give "
-                  "more --nodes",
-                  ranks, cpus_per_task, cpus_per_task == 1 ? "" : "s", site.places.size(),
-                  site.places.size() == 1 ? "" : "s", all));
-}
-
-struct LayoutRow {
-  std::string name;
-  LayoutCost cost;
-};
-
-std::vector<LayoutRow> rows_of(const Network& network, const Traffic& traffic,
-                               const std::vector<int>& counts, const NodeOfRank& placed) {
-  // Half a node: the usual choice for nodes of two sockets.
-  const int plane = std::max(2, *std::max_element(counts.begin(), counts.end()) / 2);
-  std::vector<LayoutRow> rows;
-  const auto add = [&](const std::string& name, const NodeOfRank& layout) {
-    rows.push_back({name, cost_of_layout(network, traffic, layout)});
-  };
-  add("block", block_layout(counts));
-  add("cyclic", cyclic_layout(counts));
-  add(fmt::format("plane={}", plane), plane_layout(counts, plane));
-  add("placed", placed);
-  return rows;
-}
-
-// One node of the result.
-struct NodeMapping {
-  std::vector<int> ranks;
-  std::string algorithm;
-  Layout layout;
-  TimedMapping mapping;
-};
-
-Result<NodeMapping> map_node(const MachineChoice& place, const std::string& name,
-                             const std::vector<int>& ranks, const CommMatrix& matrix,
-                             int cpus_per_task) {
-  const CommMatrix own = matrix.among(ranks);
-  SlotOptions slots;
-  slots.cpus_per_task = cpus_per_task;
-  auto layout = plan_layout(place, {}, slots, own, "");
-  if (!layout) return std::move(layout).error().within(name);
-  layout->names = {ranks, name};
-  layout->off_node = matrix.sent_beyond(ranks);
-  const std::string algorithm = offline_algorithm("", layout->ranks);
-  auto mapping = run_algorithm(algorithm, *layout, Traffic(own));
-  if (!mapping) return std::move(mapping).error().within(name);
-  return NodeMapping{ranks, algorithm, *std::move(layout), *std::move(mapping)};
-}
-
 RankCpus cpus_of(const NodeMapping& node) {
   RankCpus cpus;
   for (const Slot& slot : node.mapping.slots) cpus.push_back(slot.pus);
@@ -170,15 +102,9 @@ std::string rank_list(const std::vector<int>& ranks) {
 
 std::string to_text(const std::vector<LayoutRow>& rows, const std::vector<NodeMapping>& nodes,
                     const Site& site) {
-  std::string text = fmt::format("{:<10} {:>10} {:>6} {:>10} {:>14} {:>10}\n", "ranks", "off-node",
-                                 "share", "messages", "most by one", "cost");
-  for (const LayoutRow& row : rows)
-    text += fmt::format("{:<10} {:>10} {:>6.4f} {:>10.4g} {:>14} {:>10}\n", row.name,
-                        bytes_text(row.cost.bytes), row.cost.share, row.cost.messages,
-                        bytes_text(row.cost.most), seconds_text(row.cost.seconds));
-  text +=
-      "off-node, share, messages: between nodes; most by one: bytes through the fullest\n"
-      "adapter; cost: predicted time of the messages between nodes\n\n";
+  std::string text = layout_head() + "\n";
+  for (const LayoutRow& row : rows) text += layout_cells(row) + "\n";
+  text += kLayoutLegend + std::string("\n");
   for (std::size_t k = 0; k < nodes.size(); ++k)
     text += wrapped(fmt::format("{}: {} ranks: {}", site.names[k], nodes[k].ranks.size(),
                                 rank_list(nodes[k].ranks)),
@@ -192,13 +118,7 @@ std::string to_json_text(const std::vector<LayoutRow>& rows, const std::vector<N
   nlohmann::ordered_json out = {{"layouts", nlohmann::json::array()},
                                 {"nodes", nlohmann::json::array()}};
   for (const LayoutRow& row : rows)
-    out["layouts"].push_back({{"name", row.name},
-                              {"off_node_bytes", row.cost.bytes},
-                              {"off_node_messages", row.cost.messages},
-                              {"off_node_share", row.cost.share},
-                              {"fullest_adapter_bytes", row.cost.most},
-                              {"fullest_adapter_node", site.names[row.cost.fullest]},
-                              {"cost", row.cost.seconds}});
+    out["layouts"].push_back(layout_json(row, site.names[row.cost.fullest]));
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     nlohmann::ordered_json node = {{"node", site.names[k]}, {"ranks", nlohmann::json::array()}};
     const RankCpus cpus = cpus_of(nodes[k]);
@@ -252,25 +172,27 @@ Result<std::string> run_place(const PlaceCommand& options) {
   if (Status good = check_place(options, *site); !good) return std::move(good).error();
   const auto matrix = read_step_traffic(options.files, options.window, options.ranks);
   if (!matrix) return matrix.error();
-  const auto counts = counts_of(*site, matrix->ranks, std::max(1, options.cpus_per_task));
+  const auto counts = counts_of(site->places, matrix->ranks, std::max(1, options.cpus_per_task));
   if (!counts) return counts.error();
   const Traffic traffic(*matrix);
   const Network network = make_network(*counts, options.adapter);
-  const auto layout = placed_layout(network, traffic);
-  if (!layout) return layout.error();
+  const auto rows = layout_rows(network, traffic, *counts);
+  if (!rows) return rows.error();
+  const NodeOfRank& layout = rows->back().layout;
+  SlotOptions slots;
+  slots.cpus_per_task = options.cpus_per_task;
   std::vector<NodeMapping> nodes;
-  for (const std::vector<int>& ranks : ranks_by_node(*layout, site->names.size())) {
+  for (const std::vector<int>& ranks : ranks_by_node(layout, site->names.size())) {
     const std::size_t k = nodes.size();
-    auto node = map_node(*site->places[k], site->names[k], ranks, *matrix, options.cpus_per_task);
+    auto node = map_node(*site->places[k], site->names[k], ranks, *matrix, slots, "");
     if (!node) return std::move(node).error();
     nodes.push_back(*std::move(node));
   }
-  const std::vector<LayoutRow> rows = rows_of(network, traffic, *counts, *layout);
-  if (options.format == "json" && options.prefix.empty()) return to_json_text(rows, nodes, *site);
+  if (options.format == "json" && options.prefix.empty()) return to_json_text(*rows, nodes, *site);
   std::string text =
-      options.format == "json" ? to_json_text(rows, nodes, *site) : to_text(rows, nodes, *site);
+      options.format == "json" ? to_json_text(*rows, nodes, *site) : to_text(*rows, nodes, *site);
   if (options.prefix.empty()) return text;
-  const auto told = write_files(options, *site, *layout, nodes);
+  const auto told = write_files(options, *site, layout, nodes);
   if (!told) return told.error();
   return options.format == "json" ? text : text + *told;
 }
@@ -308,11 +230,7 @@ void add_place(CLI::App& app, Job& job) {
                    "of a profile only messages from FROM to TO after the first message, such as "
                    "500ms:2s or 10s: (default: all)")
       ->check(not_empty());
-  add_quantity(*command, "--adapter-bandwidth", options->adapter.bandwidth,
-               Quantity::kBytesPerSecond, 1, 1e18,
-               "of a node's network adapter, each way (default: 12.5GB/s)");
-  add_quantity(*command, "--network-latency", options->adapter.latency, Quantity::kSeconds, 0, 1,
-               "of a message between nodes, over one inside (default: 1.5us)");
+  add_network_options(*command, options->adapter);
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));
   command

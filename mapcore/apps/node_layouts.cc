@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/apps/node_layouts.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "mapcore/apps/usage.h"
+#include "mapcore/apps/workload.h"
+#include "mapcore/base/quantity.h"
+
+namespace ondeloc::cli {
+namespace {
+
+// Ranks that a node has room for: on its cores, or on all hardware threads.
+int room_of(const MachineChoice& place, int cpus_per_task, bool threads) {
+  const int units =
+      threads ? place.usable.count() : static_cast<int>(core_sets(place.machine).size());
+  return units / cpus_per_task;
+}
+
+}  // namespace
+
+Result<std::vector<int>> counts_of(const Places& places, int ranks, int cpus_per_task) {
+  long long all = 0;
+  for (const bool threads : {false, true}) {
+    std::vector<int> room;
+    for (const auto& place : places) room.push_back(room_of(*place, cpus_per_task, threads));
+    auto counts = even_counts(room, ranks);
+    if (!counts.empty()) return counts;
+    all = std::accumulate(room.begin(), room.end(), 0LL);
+  }
+  return Error(
+      fmt::format("{} ranks of {} CPU{} do not fit on {} node{} with room for {}; give "
+                  "more --nodes",
+                  ranks, cpus_per_task, cpus_per_task == 1 ? "" : "s", places.size(),
+                  places.size() == 1 ? "" : "s", all));
+}
+
+Result<std::vector<LayoutRow>> layout_rows(const Network& network, const Traffic& traffic,
+                                           const std::vector<int>& counts) {
+  auto placed = placed_layout(network, traffic);
+  if (!placed) return std::move(placed).error();
+  // Half a node: the usual choice for nodes of two sockets.
+  const int plane = std::max(2, *std::max_element(counts.begin(), counts.end()) / 2);
+  std::vector<LayoutRow> rows;
+  const auto add = [&](const std::string& name, NodeOfRank layout) {
+    const LayoutCost cost = cost_of_layout(network, traffic, layout);
+    rows.push_back({name, std::move(layout), cost});
+  };
+  add("block", block_layout(counts));
+  add("cyclic", cyclic_layout(counts));
+  add(fmt::format("plane={}", plane), plane_layout(counts, plane));
+  add("placed", *std::move(placed));
+  return rows;
+}
+
+std::string layout_head() {
+  return fmt::format("{:<10} {:>10} {:>6} {:>10} {:>14} {:>10}", "ranks", "off-node", "share",
+                     "messages", "most by one", "cost");
+}
+
+std::string layout_cells(const LayoutRow& row) {
+  return fmt::format("{:<10} {:>10} {:>6.4f} {:>10.4g} {:>14} {:>10}", row.name,
+                     bytes_text(row.cost.bytes), row.cost.share, row.cost.messages,
+                     bytes_text(row.cost.most), seconds_text(row.cost.seconds));
+}
+
+nlohmann::ordered_json layout_json(const LayoutRow& row, const std::string& fullest) {
+  return {{"name", row.name},
+          {"off_node_bytes", row.cost.bytes},
+          {"off_node_messages", row.cost.messages},
+          {"off_node_share", row.cost.share},
+          {"fullest_adapter_bytes", row.cost.most},
+          {"fullest_adapter_node", fullest},
+          {"cost", row.cost.seconds}};
+}
+
+Result<NodeMapping> map_node(const MachineChoice& place, const std::string& name,
+                             const std::vector<int>& ranks, const CommMatrix& matrix,
+                             const SlotOptions& slots, const std::string& algorithm) {
+  const CommMatrix own = matrix.among(ranks);
+  auto layout = plan_layout(place, {}, slots, own, "");
+  if (!layout) return std::move(layout).error().within(name);
+  layout->names = {ranks, name};
+  layout->off_node = matrix.sent_beyond(ranks);
+  auto mapping = run_algorithm(offline_algorithm(algorithm, layout->ranks), *layout, Traffic(own));
+  if (!mapping) return std::move(mapping).error().within(name);
+  return NodeMapping{ranks, *std::move(layout), *std::move(mapping)};
+}
+
+void add_network_options(CLI::App& command, Adapter& adapter) {
+  add_quantity(command, "--adapter-bandwidth", adapter.bandwidth, Quantity::kBytesPerSecond, 1,
+               1e18, "of a node's network adapter, each way (default: 12.5GB/s)");
+  add_quantity(command, "--network-latency", adapter.latency, Quantity::kSeconds, 0, 1,
+               "of a message between nodes, over one inside (default: 1.5us)");
+}
+
+}  // namespace ondeloc::cli
