@@ -16,7 +16,9 @@
 #include "mapcore/base/new_file.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/comm/matrix_io.h"
+#include "mapcore/map/lama.h"
 #include "mapcore/place/host_list.h"
+#include "mapcore/place/lama_nodes.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -30,6 +32,7 @@ struct PlaceCommand {
   int ranks = 0;
   int cpus_per_task = 0;  // 0: not given, one
   Adapter adapter;
+  std::string lama;  // a layout; empty: place by traffic
   std::string format = "table";
   std::string prefix;  // empty: no files
 };
@@ -166,33 +169,85 @@ Status check_place(const PlaceCommand& options, const Site& site) {
   return {};
 }
 
+// Ranks over nodes, and the mapping inside each node. `rows`: the chosen one is the last.
+struct Placement {
+  std::vector<LayoutRow> rows;
+  std::vector<NodeMapping> nodes;
+};
+
+Result<Placement> place_by_traffic(const PlaceCommand& options, const Site& site,
+                                   const CommMatrix& matrix, std::vector<LayoutRow> rows) {
+  Placement placement{std::move(rows), {}};
+  SlotOptions slots;
+  slots.cpus_per_task = options.cpus_per_task;
+  for (const std::vector<int>& ranks :
+       ranks_by_node(placement.rows.back().layout, site.names.size())) {
+    const std::size_t k = placement.nodes.size();
+    auto node = map_node(*site.places[k], site.names[k], ranks, matrix, slots, "");
+    if (!node) return std::move(node).error();
+    placement.nodes.push_back(*std::move(node));
+  }
+  return placement;
+}
+
+// The CPUs of a rank that LAMA has put on a thread.
+CpuSet cpus_by_lama(const LamaLayout& layout, const Machine& machine, PuOs thread) {
+  CpuSet pus;
+  pus.set(thread);
+  return layout.has_bind ? lama_binding(machine, layout.bind, thread) : pus;
+}
+
+Result<Placement> place_by_lama(const PlaceCommand& options, const Site& site,
+                                const Traffic& traffic, std::vector<LayoutRow> rows) {
+  std::vector<const Machine*> machines;
+  for (const auto& place : site.places) machines.push_back(&place->machine);
+  const auto threads = lama_over_nodes(machines, options.lama, traffic.ranks());
+  if (!threads) return threads.error();
+  const auto layout = parse_lama(options.lama);
+  if (!layout) return layout.error();
+  NodeOfRank node_of_rank;
+  std::vector<int> counts(machines.size());
+  std::vector<NodeMapping> nodes(machines.size());
+  for (const NodeThread& thread : *threads) {
+    const auto k = static_cast<std::size_t>(thread.node);
+    nodes[k].ranks.push_back(static_cast<int>(node_of_rank.size()));
+    nodes[k].mapping.slots.push_back(
+        make_slot(*machines[k], cpus_by_lama(*layout, *machines[k], thread.pu)));
+    node_of_rank.push_back(thread.node);
+    ++counts[k];
+  }
+  for (std::size_t k = 0; k < nodes.size(); ++k)
+    nodes[k].layout.names = {nodes[k].ranks, site.names[k]};
+  const LayoutCost cost =
+      cost_of_layout(make_network(counts, options.adapter), traffic, node_of_rank);
+  rows.push_back({"lama", std::move(node_of_rank), cost});
+  return Placement{std::move(rows), std::move(nodes)};
+}
+
+Result<Placement> compute_placement(const PlaceCommand& options, const Site& site,
+                                    const CommMatrix& matrix) {
+  const auto counts = counts_of(site.places, matrix.ranks, std::max(1, options.cpus_per_task));
+  if (!counts) return counts.error();
+  const Traffic traffic(matrix);
+  auto rows = layout_rows(make_network(*counts, options.adapter), traffic, *counts);
+  if (!rows) return std::move(rows).error();
+  return options.lama.empty() ? place_by_traffic(options, site, matrix, *std::move(rows))
+                              : place_by_lama(options, site, traffic, *std::move(rows));
+}
+
 Result<std::string> run_place(const PlaceCommand& options) {
   const auto site = find_site(options);
   if (!site) return site.error();
   if (Status good = check_place(options, *site); !good) return std::move(good).error();
   const auto matrix = read_step_traffic(options.files, options.window, options.ranks);
   if (!matrix) return matrix.error();
-  const auto counts = counts_of(site->places, matrix->ranks, std::max(1, options.cpus_per_task));
-  if (!counts) return counts.error();
-  const Traffic traffic(*matrix);
-  const Network network = make_network(*counts, options.adapter);
-  const auto rows = layout_rows(network, traffic, *counts);
-  if (!rows) return rows.error();
-  const NodeOfRank& layout = rows->back().layout;
-  SlotOptions slots;
-  slots.cpus_per_task = options.cpus_per_task;
-  std::vector<NodeMapping> nodes;
-  for (const std::vector<int>& ranks : ranks_by_node(layout, site->names.size())) {
-    const std::size_t k = nodes.size();
-    auto node = map_node(*site->places[k], site->names[k], ranks, *matrix, slots, "");
-    if (!node) return std::move(node).error();
-    nodes.push_back(*std::move(node));
-  }
-  if (options.format == "json" && options.prefix.empty()) return to_json_text(*rows, nodes, *site);
+  const auto placement = compute_placement(options, *site, *matrix);
+  if (!placement) return placement.error();
+  const auto& [rows, nodes] = *placement;
   std::string text =
-      options.format == "json" ? to_json_text(*rows, nodes, *site) : to_text(*rows, nodes, *site);
+      options.format == "json" ? to_json_text(rows, nodes, *site) : to_text(rows, nodes, *site);
   if (options.prefix.empty()) return text;
-  const auto told = write_files(options, *site, layout, nodes);
+  const auto told = write_files(options, *site, rows.back().layout, nodes);
   if (!told) return told.error();
   return options.format == "json" ? text : text + *told;
 }
@@ -231,6 +286,11 @@ void add_place(CLI::App& app, Job& job) {
                    "500ms:2s or 10s: (default: all)")
       ->check(not_empty());
   add_network_options(*command, options->adapter);
+  command
+      ->add_option("--lama", options->lama,
+                   "place by this layout of LAMA over all nodes, such as scbnh, not by traffic")
+      ->type_name("LAYOUT")
+      ->check(not_empty());
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));
   command

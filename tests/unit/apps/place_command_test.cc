@@ -57,6 +57,20 @@ TEST_CASE("place tells the cost beside srun's distributions") {
   CHECK(json["nodes"].size() == 2);
 }
 
+TEST_CASE("place takes a layout of LAMA over all nodes") {
+  const TempDir dir;
+  const std::string prefix = dir.file("lama");
+  const Ran ran = run_command(dir, {"place", far_pairs(dir), "-t", "package:2 core:2 pu:1", "-H",
+                                    "n[0-1]", "--lama", "nsch/bind=1s", "-o", prefix});
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK(ran.out.find("\nlama ") != std::string::npos);
+  CHECK(read_text(prefix + ".hosts") == "n0\nn1\nn0\nn1\nn0\nn1\nn0\nn1\n");
+  const std::string ranks = read_text(prefix + ".ranks");
+  CHECK(ranks.find("rank 2=n0 slot=2-3\n") != std::string::npos);
+  CHECK(ranks.find("rank 5=n1 slot=0-1\n") != std::string::npos);
+}
+
 TEST_CASE("place fills nodes of different size") {
   const TempDir dir;
   const Ran ran = run_command(
