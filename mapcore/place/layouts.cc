@@ -72,33 +72,78 @@ NodeOfRank plane_layout(const std::vector<int>& counts, int size) {
 
 NodeOfRank cyclic_layout(const std::vector<int>& counts) { return plane_layout(counts, 1); }
 
+namespace {
+
+// A distribution that was found, and its predicted seconds.
+struct Found {
+  NodeOfRank layout;
+  double seconds = 0;
+};
+
+class Search {
+ public:
+  Search(const Network& network, const Traffic& traffic)
+      : network_(network), traffic_(traffic), fabric_(network.model) {
+    fabric_.port.clear();
+    models_.push_back(&fabric_);
+    const std::int64_t size = static_cast<std::int64_t>(traffic.ranks()) * network.model.nodes;
+    if (size <= kSmall) models_.push_back(&network.model);
+  }
+
+  MapRequest request(const CostModel& model, const Mapping& start) const {
+    return {network_.machine, network_.slots, traffic_, model, start};
+  }
+  const CostModel& fabric() const { return fabric_; }
+
+  void keep(NodeOfRank layout) {
+    const double seconds = cost_of_layout(network_, traffic_, layout).seconds;
+    found_.push_back({std::move(layout), seconds});
+  }
+  Status run(const char* algorithm, const Mapping& start) {
+    for (const CostModel* model : models_) {
+      auto mapping = compute_mapping(algorithm, request(*model, start));
+      if (!mapping) return std::move(mapping).error();
+      keep(layout_of(network_, *mapping));
+    }
+    return {};
+  }
+  // The cheapest ones, each cost once.
+  std::vector<Found> cheapest(std::size_t most) {
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Found& a, const Found& b) { return a.seconds < b.seconds; });
+    std::vector<Found> best;
+    for (const Found& one : found_)
+      if (best.size() < most && (best.empty() || one.seconds > best.back().seconds))
+        best.push_back(one);
+    return best;
+  }
+
+ private:
+  const Network& network_;
+  const Traffic& traffic_;
+  CostModel fabric_;
+  std::vector<const CostModel*> models_;
+  std::vector<Found> found_;
+};
+
+}  // namespace
+
 Result<NodeOfRank> placed_layout(const Network& network, const Traffic& traffic) {
+  // A long search takes ten times a short one, so that only the best of these are searched on.
+  constexpr std::size_t kSearchedOn = 3;
   std::vector<int> counts(network.machine.nodes.size());
   for (const Slot& slot : network.slots) ++counts[slot.node.value];
-  NodeOfRank best = block_layout(counts);
-  double least = cost_of_layout(network, traffic, best).seconds;
-  const auto keep_cheaper = [&](const NodeOfRank& layout) {
-    const double seconds = cost_of_layout(network, traffic, layout).seconds;
-    if (seconds < least) least = seconds, best = layout;
-  };
-  keep_cheaper(cyclic_layout(counts));
-  CostModel fabric = network.model;
-  fabric.port.clear();
+  Search search(network, traffic);
+  search.keep(block_layout(counts));
+  search.keep(cyclic_layout(counts));
   const Mapping none;
-  const MapRequest request{network.machine, network.slots, traffic, fabric, none};
-  const bool is_small = static_cast<std::int64_t>(traffic.ranks()) * network.model.nodes <= kSmall;
-  for (const Mapping& start : starts_of(request, mapping_of(network, best))) {
-    for (const CostModel* model : {&std::as_const(fabric), &network.model}) {
-      if (model == &network.model && !is_small) continue;
-      const MapRequest from{network.machine, network.slots, traffic, *model, start};
-      for (const char* algorithm : {"coordinated", "coordinated:30"}) {
-        auto mapping = compute_mapping(algorithm, from);
-        if (!mapping) return std::move(mapping).error();
-        keep_cheaper(layout_of(network, *mapping));
-      }
-    }
-  }
-  return best;
+  const Mapping first = mapping_of(network, search.cheapest(1).front().layout);
+  for (const Mapping& start : starts_of(search.request(search.fabric(), none), first))
+    if (Status ran = search.run("coordinated", start); !ran) return std::move(ran).error();
+  for (const Found& found : search.cheapest(kSearchedOn))
+    if (Status ran = search.run("coordinated:30", mapping_of(network, found.layout)); !ran)
+      return std::move(ran).error();
+  return search.cheapest(1).front().layout;
 }
 
 LayoutCost cost_of_layout(const Network& network, const Traffic& traffic,
