@@ -12,6 +12,7 @@
 #include <string>
 
 #include "mapcore/apps/mapper_setup.h"
+#include "mapcore/apps/mapper_threads.h"
 #include "mapcore/mapper/bind_static.h"
 #include "mapcore/mapper/run.h"
 #include "mapcore/options/mapper_arguments.h"
@@ -32,7 +33,12 @@ int run_bind(const ProgramWords& words) {
   const auto call = BindArguments::parse(words);
   if (!call) return fail(call.error().message());
   forbid_unneeded_calls();
-  const StaticOutcome outcome = bind_static(*call);
+  StaticOutcome outcome = bind_static(*call);
+  if (!outcome.threads.empty()) {
+    const Status followed = start_thread_follower(
+        call->pid, ThreadPlaces(std::move(outcome.threads), std::move(outcome.cpus)));
+    if (!followed) return fail("threads: " + followed.error().message());
+  }
   if (!outcome.sentence.empty()) fmt::print(stderr, "{}\n", outcome.sentence);
   if (outcome.fault == Fault::kNone) return status_of(MapperExit::kDone);
   return status_of(outcome.fault == Fault::kUser ? MapperExit::kUserError

@@ -66,18 +66,32 @@ Result<Rankfile> read_checked(const BindArguments& call) {
   return file;
 }
 
-Result<CpuSet> cpus_of_rank(const Rankfile& file, const BindArguments& call,
-                            const Machine& machine) {
+struct RankPlaces {
+  CpuSet cpus;
+  std::vector<CpuSet> threads = {};
+};
+
+Result<RankPlaces> places_in_file(const Rankfile& file, const BindArguments& call,
+                                  const Machine& machine) {
   const std::string name = name_of(call);
   const RankfileEntry& entry = file.entries.at(WorldRank(call.rank));
   if (!is_on_node(entry, call.node, call.node_index)) {
     return Error(fmt::format("{}: line {}: rank {} is on host '{}', but Slurm started it on '{}'",
                              name, entry.line, call.rank, shorten(host_of(entry)), call.node));
   }
-  auto pus =
-      resolve_slots(entry, machine, usable_cpus(call, machine), call.relative || file.relative);
+  const bool relative = call.relative || file.relative;
+  const CpuSet usable = usable_cpus(call, machine);
+  auto pus = resolve_slots(entry, machine, usable, relative);
   if (!pus) return std::move(pus).error().within(name);
-  return pus;
+  auto threads = resolve_threads(entry, machine, usable, relative, *pus);
+  if (!threads) return std::move(threads).error().within(name);
+  return RankPlaces{*std::move(pus), *std::move(threads)};
+}
+
+Result<RankPlaces> places_by_layout(const BindArguments& call, const Machine& machine) {
+  auto pus = cpus_by_lama(call, machine, usable_cpus(call, machine));
+  if (!pus) return std::move(pus).error().within(name_of(call));
+  return RankPlaces{*std::move(pus)};
 }
 
 std::string warning_of_width(const CpuSet& pus, const BindArguments& call) {
@@ -133,17 +147,15 @@ StaticOutcome bind_static(const BindArguments& call) {
   }
   auto machine = load_machine(call.topology);
   if (!machine) return {Fault::kInternal, machine.error().message()};
-  auto pus = file ? cpus_of_rank(*file, call, *machine)
-                  : cpus_by_lama(call, *machine, usable_cpus(call, *machine));
-  if (!pus && !file) return {Fault::kUser, name_of(call) + ": " + pus.error().message()};
-  if (!pus) return {Fault::kUser, pus.error().message()};
-  if (Status bound = set_affinity(call.pid, *pus); !bound) {
+  auto places = file ? places_in_file(*file, call, *machine) : places_by_layout(call, *machine);
+  if (!places) return {Fault::kUser, places.error().message()};
+  if (Status bound = set_affinity(call.pid, places->cpus); !bound) {
     return {Fault::kInternal, fmt::format("{}: rank {}: CPUs {}: {}", name_of(call), call.rank,
-                                          pus->to_list(), bound.error().message())};
+                                          places->cpus.to_list(), bound.error().message())};
   }
-  std::string warning = warning_of_width(*pus, call);
-  if (warning.empty()) warning = warning_of_place(file, *pus, call, *machine);
-  return {Fault::kNone, std::move(warning)};
+  std::string warning = warning_of_width(places->cpus, call);
+  if (warning.empty()) warning = warning_of_place(file, places->cpus, call, *machine);
+  return {Fault::kNone, std::move(warning), std::move(places->cpus), std::move(places->threads)};
 }
 
 }  // namespace ondeloc

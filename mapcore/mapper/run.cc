@@ -24,6 +24,7 @@
 #include "mapcore/mapper/mapping_round.h"
 #include "mapcore/mapper/preliminary.h"
 #include "mapcore/mapper/report_levels.h"
+#include "mapcore/mapper/thread_counts.h"
 #include "mapcore/options/mapper_messages.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/step/file_of_node.h"
@@ -70,6 +71,7 @@ class OnlineMapper {
         step_(std::move(view), config.channel_fd),
         counters_(step_.ranks().count()),
         events_(step_.ranks().count()),
+        threads_(config.options),
         interval_(std::max(config.options.interval_ms, config.min_interval_ms),
                   std::max({config.options.max_interval_ms, config.options.interval_ms,
                             config.min_interval_ms}),
@@ -85,6 +87,7 @@ class OnlineMapper {
     while (!over_) {
       wait(next_wake());
       step_.refresh(Clock::now() < interval_end() ? kRefreshEvery : Clock::duration::zero());
+      threads_.look(ranks());
       // Planning may have taken seconds: a rank that has counts by now has attached and may be
       // moved.
       if (plan_when_ready()) step_.refresh(Clock::duration::zero());
@@ -334,6 +337,7 @@ class OnlineMapper {
     report.notes = std::move(notes);
     for (const std::string& note : {step_.stopped_note(), log_.note()})
       if (!note.empty()) report.notes.push_back(note);
+    for (std::string& note : threads_.notes()) report.notes.push_back(std::move(note));
     report.events = events_.totals();
     report.wall_ms = 1000 * seconds_between(started_, Clock::now());
     report.mapper_cpu_ms = 1000 * cpu_seconds();
@@ -423,6 +427,7 @@ class OnlineMapper {
   std::vector<RecordedTurn> repeated_;  // moves of repeat= that are still to come
   Counters counters_;
   EventCounts events_;
+  ThreadCounts threads_;
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;
   std::optional<GpuWatch> gpus_;  // since the ranks were placed

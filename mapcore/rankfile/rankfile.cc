@@ -22,17 +22,10 @@ class Parser {
   explicit Parser(std::vector<Word> words) : words_(std::move(words)) {}
 
   Result<Rankfile> run() {
-    Rankfile file;
-    while (at_ < words_.size()) {
-      auto entry = parse_entry();
-      if (!entry) return std::move(entry).error();
-      const auto [known, is_new] = file.entries.try_emplace(entry->rank, *entry);
-      if (!is_new) {
-        return Error(fmt::format("line {}: rank {} stands on line {} already", entry->line,
-                                 entry->rank.value, known->second.line));
-      }
-    }
-    return file;
+    while (at_ < words_.size())
+      if (Status good = parse_entry(); !good) return std::move(good).error();
+    if (Status good = join_threads(); !good) return std::move(good).error();
+    return std::move(file_);
   }
 
  private:
@@ -50,22 +43,61 @@ class Parser {
     return true;
   }
 
-  Result<RankfileEntry> parse_entry() {
-    constexpr std::string_view kForm = "an entry like 'rank 0=host slot=0:1'";
-    RankfileEntry entry;
-    if (at_ < words_.size()) entry.line = words_[at_].line;
-    if (!take("rank")) return expected(kForm);
-    const auto rank =
-        at_ < words_.size() ? parse_unsigned(words_[at_].text, kMaxWorldRank) : std::nullopt;
-    if (!rank) return expected("a rank number");
-    entry.rank = WorldRank(static_cast<int>(*rank));
+  std::optional<int> take_number(int most) {
+    const auto number = at_ < words_.size()
+                            ? parse_unsigned(words_[at_].text, static_cast<std::uint64_t>(most))
+                            : std::nullopt;
+    if (!number) return std::nullopt;
     ++at_;
-    if (!take("=")) return expected("'='");
-    if (Status host = parse_host(entry); !host) return std::move(host).error();
-    if (!take("slot") && !take("slots")) return expected("'slot='");
-    if (!take("=")) return expected("'='");
-    if (Status slots = parse_slots(entry); !slots) return std::move(slots).error();
-    return entry;
+    return static_cast<int>(*number);
+  }
+
+  Status parse_entry() {
+    const int line = words_[at_].line;
+    if (!take("rank")) return expected("an entry like 'rank 0=host slot=0:1'");
+    const auto rank = take_number(kMaxWorldRank);
+    if (!rank) return expected("a rank number");
+    if (take("thread")) return parse_thread(WorldRank(*rank), line);
+    RankfileEntry entry;
+    entry.line = line;
+    entry.rank = WorldRank(*rank);
+    if (!take("=")) return expected("'=', or 'thread' and its number");
+    if (Status host = parse_host(entry); !host) return host;
+    auto slots = parse_slots(fmt::format("rank {}", *rank));
+    if (!slots) return std::move(slots).error();
+    entry.slots = *std::move(slots);
+    const auto [known, is_new] = file_.entries.try_emplace(entry.rank, std::move(entry));
+    if (is_new) return {};
+    return Error(
+        fmt::format("line {}: rank {} stands on line {} already", line, *rank, known->second.line));
+  }
+
+  Status parse_thread(WorldRank rank, int line) {
+    const auto thread = take_number(kMaxThreads - 1);
+    if (!thread)
+      return expected(fmt::format("the number of a thread, from 0 to {}", kMaxThreads - 1));
+    auto slots = parse_slots(fmt::format("rank {} thread {}", rank.value, *thread));
+    if (!slots) return std::move(slots).error();
+    const auto [known, is_new] =
+        threads_[rank].try_emplace(*thread, ThreadEntry{line, *std::move(slots)});
+    if (is_new) return {};
+    return Error(fmt::format("line {}: thread {} of rank {} stands on line {} already", line,
+                             *thread, rank.value, known->second.line));
+  }
+
+  // A thread's line may come before the line of its rank.
+  Status join_threads() {
+    for (auto& [rank, threads] : threads_) {
+      const auto entry = file_.entries.find(rank);
+      if (entry == file_.entries.end()) {
+        return Error(fmt::format(
+            "line {}: thread {} of rank {} has a line, but the rank has none; add 'rank {}=HOST "
+            "slot=...' with the cores of all its threads",
+            threads.begin()->second.line, threads.begin()->first, rank.value, rank.value));
+      }
+      entry->second.threads = std::move(threads);
+    }
+    return {};
   }
 
   Status parse_host(RankfileEntry& entry) {
@@ -85,9 +117,12 @@ class Parser {
     return {};
   }
 
-  // The list may have blanks around its separators. A word that no separator joins to the list
-  // begins the next entry; if it is wrong, the error names its own line.
-  Status parse_slots(RankfileEntry& entry) {
+  // Reads "slot = list". The list may have blanks around its separators. A word that no separator
+  // joins to the list begins the next entry; if it is wrong, the error names its own line.
+  Result<std::vector<SlotItem>> parse_slots(const std::string& owner) {
+    if (!take("slot") && !take("slots")) return expected("'slot='");
+    if (!take("=")) return expected("'='");
+    std::vector<SlotItem> slots;
     std::string list;
     const std::size_t first = at_;
     for (; at_ < words_.size() && words_[at_].text != "rank"; ++at_) {
@@ -100,12 +135,12 @@ class Parser {
       if (!item) {
         at_ = first;
         if (first >= words_.size()) return expected("a slot list such as 0:1 or 0-3");
-        return Error(fmt::format("line {}: rank {}: {}", words_[first].line, entry.rank.value,
-                                 item.error().message()));
+        return Error(
+            fmt::format("line {}: {}: {}", words_[first].line, owner, item.error().message()));
       }
-      entry.slots.push_back(*std::move(item));
+      slots.push_back(*std::move(item));
     }
-    return {};
+    return slots;
   }
 
   static bool is_separator(char c) { return std::string_view(",;:-").find(c) != std::string::npos; }
@@ -156,6 +191,8 @@ class Parser {
 
   std::vector<Word> words_;
   std::size_t at_ = 0;
+  Rankfile file_;
+  std::map<WorldRank, std::map<int, ThreadEntry>> threads_;
 };
 
 bool has_relative_mark(std::string_view text) {

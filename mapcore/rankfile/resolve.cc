@@ -82,27 +82,52 @@ Status add_item(const SlotItem& item, const Places& places, bool relative, CpuSe
 
 std::string_view short_name(std::string_view host) { return host.substr(0, host.find('.')); }
 
-}  // namespace
-
-Result<CpuSet> resolve_slots(const RankfileEntry& entry, const Machine& machine,
-                             const CpuSet& usable, bool relative) {
-  const Places places = places_of(machine, relative ? usable : machine.all_pus());
+// `owner`: "line 1: rank 0", for errors.
+Result<CpuSet> resolve(const std::vector<SlotItem>& slots, const Places& places,
+                       const CpuSet& usable, bool relative, const std::string& owner) {
   CpuSet pus;
-  for (const SlotItem& item : entry.slots) {
-    if (Status added = add_item(item, places, relative, pus); !added) {
-      return std::move(added).error().within(
-          fmt::format("line {}: rank {}", entry.line, entry.rank.value));
-    }
-  }
+  for (const SlotItem& item : slots)
+    if (Status added = add_item(item, places, relative, pus); !added)
+      return std::move(added).error().within(owner);
   // A hardware thread outside the step is left out; a whole core outside the step is an error.
   CpuSet outside;
   for (const Object& core : places.cores)
     if (core.pus.intersects(pus) && !core.pus.intersects(usable)) outside |= core.pus;
   if (!outside.empty()) {
-    return Error(fmt::format("line {}: rank {} would run on CPUs {}, outside the step's CPUs {}",
-                             entry.line, entry.rank.value, outside.to_list(), usable.to_list()));
+    return Error(fmt::format("{} would run on CPUs {}, outside the step's CPUs {}", owner,
+                             outside.to_list(), usable.to_list()));
   }
   return pus & usable;
+}
+
+}  // namespace
+
+Result<CpuSet> resolve_slots(const RankfileEntry& entry, const Machine& machine,
+                             const CpuSet& usable, bool relative) {
+  return resolve(entry.slots, places_of(machine, relative ? usable : machine.all_pus()), usable,
+                 relative, fmt::format("line {}: rank {}", entry.line, entry.rank.value));
+}
+
+Result<std::vector<CpuSet>> resolve_threads(const RankfileEntry& entry, const Machine& machine,
+                                            const CpuSet& usable, bool relative,
+                                            const CpuSet& of_rank) {
+  std::vector<CpuSet> all;
+  if (entry.threads.empty()) return all;
+  const Places places = places_of(machine, relative ? usable : machine.all_pus());
+  all.resize(static_cast<std::size_t>(entry.threads.rbegin()->first) + 1);
+  for (const auto& [thread, its] : entry.threads) {
+    const std::string owner =
+        fmt::format("line {}: rank {} thread {}", its.line, entry.rank.value, thread);
+    auto pus = resolve(its.slots, places, usable, relative, owner);
+    if (!pus) return std::move(pus).error();
+    if (!pus->is_subset_of(of_rank)) {
+      return Error(fmt::format(
+          "{} would run on CPUs {}, outside the CPUs {} of its rank; name its cores in line {} too",
+          owner, pus->to_list(), of_rank.to_list(), entry.line));
+    }
+    all[static_cast<std::size_t>(thread)] = *std::move(pus);
+  }
+  return all;
 }
 
 std::string host_of(const RankfileEntry& entry) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mapcore/base/cpu_set.h"
 #include "mapcore/base/result.h"
@@ -17,6 +18,13 @@ namespace ondeloc {
 // counted.
 Result<CpuSet> resolve_slots(const RankfileEntry& entry, const Machine& machine,
                              const CpuSet& usable, bool relative);
+
+// Returns the PUs of each thread of an entry, up to the last thread that the file names; a thread
+// that the file leaves out has none. `of_rank`: what resolve_slots() gave the rank. A thread that
+// would run on another PU is an error.
+Result<std::vector<CpuSet>> resolve_threads(const RankfileEntry& entry, const Machine& machine,
+                                            const CpuSet& usable, bool relative,
+                                            const CpuSet& of_rank);
 
 // Returns the host as the file has it: a name, or "+nX".
 std::string host_of(const RankfileEntry& entry);

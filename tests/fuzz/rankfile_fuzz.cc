@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses any text as a rankfile and resolves the result on a machine, absolute and relative.
+// Parses any text as a rankfile and resolves its ranks and threads on a machine, absolute and
+// relative.
 #include <cstdlib>
 #include <string_view>
 
@@ -20,6 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const bool relative : {false, true}) {
       const auto pus = resolve_slots(entry, machine, usable, relative);
       if (pus && (pus->empty() || !pus->is_subset_of(usable))) std::abort();
+      if (!pus) continue;
+      const auto threads = resolve_threads(entry, machine, usable, relative, *pus);
+      if (!threads) continue;
+      for (const CpuSet& thread : *threads)
+        if (!thread.is_subset_of(*pus)) std::abort();
     }
     is_on_node(entry, "node1", 0);
   }

@@ -10,6 +10,25 @@ import harness
 SHOW = "echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status | cut -f2)"
 MPI_SHOW = ("from mpi4py import MPI; import os; MPI.COMM_WORLD.Barrier(); "
             "print(MPI.COMM_WORLD.rank, *sorted(os.sched_getaffinity(0)))")
+# Starts as many threads as CPU lists are given, waits until thread i may run on the CPUs of list i, for a minute at most, and
+# prints the CPUs that each thread has then. They live for another second, so that the mapper counts them.
+THREADS_SHOW = """
+import os, sys, threading, time
+wanted, over, threads = sys.argv[1:], threading.Event(), [os.getpid()]
+for _ in wanted[1:]:
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    threads.append(thread.native_id)
+def cpus(thread):
+    lines = open(f"/proc/self/task/{thread}/status").read().splitlines()
+    return next(line.split()[1] for line in lines if line.startswith("Cpus_allowed_list"))
+end = time.monotonic() + 60
+while [cpus(thread) for thread in threads] != wanted and time.monotonic() < end:
+    time.sleep(0.01)
+print(os.environ["SLURM_PROCID"], *[cpus(thread) for thread in threads])
+time.sleep(1)
+over.set()
+"""
 # Holds the job's first CPU until the test is done.
 BESIDE_ANOTHER = ("srun --exact -n1 sh -c 'touch held.$SLURM_JOB_ID; until [ -e free.$SLURM_JOB_ID ]; do sleep 0.1; done' & "
                   "until [ -e held.$SLURM_JOB_ID ]; do sleep 0.1; done; %s; touch free.$SLURM_JOB_ID; wait")
@@ -65,6 +84,50 @@ class Static(harness.Case):
         result = self.bind(rankfile(1, "0-1"), command=("python3", "-c", MPI_SHOW))
         self.assert_ran(result)
         self.assertEqual(sorted(result.stdout.splitlines()), ["0 1", "1 0 1"])
+
+    def threads(self, text, *wanted, ranks=1, options=""):
+        """Runs a program with as many threads as `wanted` has CPU lists."""
+        return self.bind(text, options, ranks, ("python3", "-c", THREADS_SHOW, *wanted))
+
+    def test_threads_get_their_places(self):
+        text = rankfile("0-1") + "".join(f"rank 0 thread {thread} slot={core}\n" for thread, core in enumerate((1, 0, 1)))
+        result = self.threads(text, "1", "0", "1")
+        self.assert_ran(result)
+        self.assertEqual((result.stdout, result.stderr), ("0 1 0 1\n", ""))
+        # A thread without a line, created by a thread of one CPU, has all CPUs of the rank.
+        result = self.threads(text, "1", "0", "1", "0-1")
+        self.assertEqual((result.stdout, result.stderr), ("0 1 0 1 0-1\n", ""))
+
+    def test_each_rank_has_threads_of_its_own(self):
+        text = (rankfile("0-1", "0-1", 1) + "rank 1 thread 1 slot=0\nrank 0 thread 1 slot=0\n"
+                "rank 0 thread 0 slot=1\nrank 1 thread 0 slot=1\nrank 2 thread 1 slot=1\n")
+        result = self.threads(text, "1", "0", ranks=2)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("rank 2 does not exist", result.stderr)
+        text = text.replace("rank 2=localhost slot=1\n", "").replace("rank 2 thread 1 slot=1\n", "")
+        result = self.threads(text, "1", "0", ranks=2)
+        self.assert_ran(result)
+        self.assertEqual((sorted(result.stdout.splitlines()), result.stderr), (["0 1 0", "1 1 0"], ""))
+
+    def test_a_runtime_sees_all_cpus_of_the_rank(self):
+        """A main thread with one CPU from the start would make GCC's OpenMP create one thread."""
+        text = rankfile("0-1") + "rank 0 thread 0 slot=0\nrank 0 thread 1 slot=1\n"
+        result = self.bind(text, ranks=1, command=(f"{harness.APPS}/openmp_cpus",))
+        self.assert_ran(result)
+        self.assertEqual([line.split(":")[0] for line in result.stdout.splitlines()], ["0", "1"])
+
+    def test_the_report_tells_of_more_threads_or_fewer(self):
+        text = rankfile("0-1") + "rank 0 thread 0 slot=1\nrank 0 thread 1 slot=0\n"
+        for wanted, note in ((("1", "0", "0-1"), "rank 0: at most 3 threads were seen at a time, but the rankfile has places for 2; "
+                              "the others ran on all CPUs of the rank"),
+                             (("0-1",), "rank 0: at most 1 thread was seen at a time, but the rankfile has places for 2"),
+                             (("1", "0"), None)):
+            with self.subTest(wanted):
+                result = self.threads(text, *wanted, options=",report=r.json")
+                self.assert_ran(result)
+                self.assertEqual(result.stdout, " ".join(("0", *wanted)) + "\n")
+                notes = [text for text in self.report("r.json")["notes"] if "at a time" in text]
+                self.assertEqual(notes, [note] if note else [])
 
     def on_cpu(self, cpu, options=""):
         """Runs a step of one CPU in a job of two: alone it gets CPU 0; beside another step that has CPU 0, it gets CPU 1."""
@@ -127,6 +190,10 @@ class Static(harness.Case):
         "duplicate rank": (rankfile(0, 1) + "rank 0=localhost slot=1\n", "stands on line 1 already"),
         "bad host": (rankfile(0, 1, host="elsewhere"), "is on host 'elsewhere'"),
         "bad slot": (rankfile(0, "x"), "slot 'x' is not of the form"),
+        "thread outside its rank": (rankfile(0, 1) + "rank 1 thread 1 slot=0\n",
+                                    "line 3: rank 1 thread 1 would run on CPUs 0, outside the CPUs 1 of its rank"),
+        "thread of no rank": (rankfile(0, 1) + "rank 2 thread 0 slot=0\n", "thread 0 of rank 2 has a line, but the rank has none"),
+        "bad thread": (rankfile(0, 1) + "rank 1 thread one slot=0\n", "found 'one', expected the number of a thread"),
         "slot outside the machine": (rankfile(0, 7), "core 7 does not exist"),
         "no rankfile": ("\x7fELF\x00", "line 1"),
     }

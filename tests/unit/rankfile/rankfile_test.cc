@@ -78,14 +78,15 @@ TEST_CASE("an error names its line") {
   CHECK(error_of("rank 0=a\nslot=1-").find("line 2: rank 0: slot '1-'") != std::string::npos);
   CHECK(error_of("rank 0=a slot=0\nnonsense") ==
         "rankfile 't': line 2: found 'nonsense', expected an entry like 'rank 0=host slot=0:1'");
-  CHECK(error_of("rank 0=a slot=0\n1 rank 1=a slot=1").find("line 2: found '1'") != std::string::npos);
+  CHECK(error_of("rank 0=a slot=0\n1 rank 1=a slot=1").find("line 2: found '1'") !=
+        std::string::npos);
   CHECK(error_of("rank 0=a slot=0\nrank 1=a slot=x").find("line 2: rank 1: slot 'x'") !=
         std::string::npos);
   CHECK(error_of("rank 0=\"a\" slot=1").find("has no place in a rankfile") != std::string::npos);
   CHECK(error_of("/* never").find("the comment does not end") != std::string::npos);
   CHECK(error_of("rank 99999999999=a slot=0").find("a rank number") != std::string::npos);
   CHECK(error_of("Rank 0=a slot=0").find("an entry like") != std::string::npos);
-  CHECK(error_of("rank 0 slot=0").find("'='") != std::string::npos);
+  CHECK(error_of("rank 0 slot=0").find("expected '=', or 'thread'") != std::string::npos);
   CHECK(error_of("rank 0=a slot=3-1").find("slot '3-1'") != std::string::npos);
   CHECK(!read_rankfile("/nowhere/ranks.txt").ok());
 }
@@ -113,4 +114,61 @@ TEST_CASE("a file says itself that it counts inside the step, on a line of its o
     const auto file = parse_rankfile(text, "f");
     CHECK((!file || !file->relative));
   }
+}
+
+namespace {
+
+// The CPUs of each thread of rank 0, or the error.
+std::string cpus_of_threads(const std::string& text, const char* usable = "0-15") {
+  const auto file = parse_rankfile(text, "t");
+  if (!file) return file.error().message();
+  const CpuSet cpus = *CpuSet::parse_list(usable);
+  const RankfileEntry& entry = file->entries.begin()->second;
+  const auto of_rank = resolve_slots(entry, two_by_four(), cpus, file->relative);
+  if (!of_rank) return of_rank.error().message();
+  const auto threads = resolve_threads(entry, two_by_four(), cpus, file->relative, *of_rank);
+  if (!threads) return threads.error().message();
+  std::string lists;
+  for (const CpuSet& thread : *threads) lists += thread.to_list() + ";";
+  return lists;
+}
+
+}  // namespace
+
+TEST_CASE("a rank may have lines for its threads, in any order") {
+  CHECK(cpus_of_threads("rank 0=n slot=0-3\nrank 0 thread 1 slot=2\nrank 0 thread 0 slot=0:3\n") ==
+        "6-7;4-5;");
+  CHECK(cpus_of_threads("rank 0 thread 0 slots = 1 ; 2\nrank 0=n slot=0:*") == "2-5;");
+  CHECK(cpus_of_threads("rank 0=n slot=0-1") == "");
+  CHECK(cpus_of_threads("rank 0=n slot=0-1 rank 0 thread 2 slot=1") == ";;2-3;");
+  CHECK(cpus_of_threads("rank 0=n slot=0-1 rank 0 thread 0 slot=1", "0-2") == "2;");
+  CHECK(cpus_of_threads(std::string(kRelativeMark) + "\nrank 0=n slot=0 rank 0 thread 0 slot=0",
+                        "4-5") == "4-5;");
+  const auto file = parse_rankfile(
+      "rank 0=n slot=0\nrank 1=n slot=1-2\nrank 1 thread 0 slot=1\nrank 1 thread 1 slot=2", "t");
+  REQUIRE(file.ok());
+  CHECK(file->entries.at(WorldRank(0)).threads.empty());
+  CHECK(file->entries.at(WorldRank(1)).threads.at(1).line == 4);
+}
+
+TEST_CASE("a wrong line of a thread is told with what to do") {
+  const std::string rank = "rank 0=n slot=0-1\n";
+  CHECK(cpus_of_threads(rank + "rank 0 thread 1 slot=2") ==
+        "line 2: rank 0 thread 1 would run on CPUs 4-5, outside the CPUs 0-3 of its rank; name its "
+        "cores in line 1 too");
+  CHECK(cpus_of_threads(rank + "rank 0 thread 0 slot=9").find("line 2: rank 0 thread 0: core 9") ==
+        0);
+  CHECK(error_of("rank 1 thread 3 slot=0") ==
+        "rankfile 't': line 1: thread 3 of rank 1 has a line, but the rank has none; add 'rank "
+        "1=HOST slot=...' with the cores of all its threads");
+  CHECK(error_of(rank + "rank 0 thread 1 slot=0\nrank 0 thread 1 slot=1") ==
+        "rankfile 't': line 3: thread 1 of rank 0 stands on line 2 already");
+  CHECK(error_of(rank + "rank 0 thread 4096 slot=0") ==
+        "rankfile 't': line 2: found '4096', expected the number of a thread, from 0 to 4095");
+  CHECK(error_of(rank + "rank 0 thread x slot=0").find("line 2: found 'x'") != std::string::npos);
+  CHECK(error_of(rank + "rank 0 thread").find("the entry ends before") != std::string::npos);
+  CHECK(error_of(rank + "rank 0 thread 1=0").find("found '=', expected 'slot='") !=
+        std::string::npos);
+  CHECK(error_of(rank + "rank 0 thread 1 slot=y").find("line 2: rank 0 thread 1: slot 'y'") !=
+        std::string::npos);
 }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process that ondeloc-mapper leaves behind for a task whose threads have lines in the rankfile
+// of static:FILE. It belongs to the user and ends with the task.
+#pragma once
+
+#include <sys/types.h>
+
+#include "mapcore/base/result.h"
+#include "mapcore/binding/thread_places.h"
+
+namespace ondeloc {
+
+// Forks; the caller goes on. Call it while the task `pid` waits for the caller, so that the pid is
+// certainly that of the task. The child has its own process group, ignores the signals of the job
+// and holds no descriptor of the caller but its standard input and output. Error: the system has no
+// process or descriptor left, or the task is gone.
+Status start_thread_follower(pid_t pid, ThreadPlaces places);
+
+}  // namespace ondeloc
