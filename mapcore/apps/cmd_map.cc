@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "mapcore/apps/cmd_profile.h"
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/say.h"
+#include "mapcore/base/ids.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/map/deloc.h"
@@ -22,6 +24,7 @@ struct MapOptions {
   OutputOptions output;
   std::string algorithm;  // empty: offline_algorithm()
   std::string previous;
+  std::optional<int> rank;  // whose threads the profile has
 };
 
 // The mapping of a node's ranks has numbers of its own, so these options would name other ranks.
@@ -89,6 +92,11 @@ Result<std::string> run_map(MapOptions& options) {
   auto work = read_workload(*source, options.traffic);
   if (!work) return std::move(work).error();
   if (Status whole = check_whole(work->part, options); !whole) return std::move(whole).error();
+  if (options.rank && !work->names.threads_of)
+    return Error(
+        fmt::format("--rank: '{}' is not a profile of threads (ondeloc threads record); leave the "
+                    "option out",
+                    options.traffic.file));
   SlotOptions slots = options.slots;
   slots.single_threads = is_lama(options.algorithm);
   slots.cpus_per_task =
@@ -98,6 +106,7 @@ Result<std::string> run_map(MapOptions& options) {
   work->matrix.ranks = layout->ranks;
   options.algorithm = offline_algorithm(options.algorithm, layout->ranks);
   layout->names = work->names;
+  if (options.rank) layout->names.threads_of = options.rank;
   layout->off_node = std::move(work->off_node);
   const Traffic traffic(work->matrix);
   const auto result = compute(*source, options, work->part, *layout, traffic);
@@ -127,6 +136,11 @@ void add_map_command(CLI::App& parent, Job& job) {
                    "the present mapping (JSON of 'ondeloc map', a rankfile or a report): its CPUs "
                    "and idle ones are the slots, and coordinated moves ranks only for a gain")
       ->check(not_empty());
+  command
+      ->add_option("--rank", options->rank,
+                   "of a profile of threads: the rank of the step that has these threads, for a "
+                   "rankfile (default: 0)")
+      ->check(CLI::Range(0, kMaxWorldRank));
   add_cluster_options(*command, options->clusters);
   add_output_options(*command, options->output);
   command->footer(examples({"ondeloc map app.prof -f rankfile -o ranks.txt",

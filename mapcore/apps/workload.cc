@@ -100,10 +100,13 @@ Result<Workload> read_workload(TrafficSource& source, const TrafficOptions& opti
   auto matrix = source_matrix(source, options);
   if (!matrix) return std::move(matrix).error();
   Workload work{*std::move(part), *std::move(matrix), {}, {}, seconds_of(source, options)};
+  const auto* profile = std::get_if<ProfileReader>(&source);
+  if (profile != nullptr && !profile->threads().empty()) work.names.threads_of = 0;
   if (work.part.ranks.empty()) return work;
   work.off_node = bytes_off_node(source, work.matrix, work.part);
   work.matrix = work.matrix.among(work.part.ranks);
-  work.names = {work.part.ranks, work.part.node};
+  work.names.world = work.part.ranks;
+  work.names.host = work.part.node;
   return work;
 }
 

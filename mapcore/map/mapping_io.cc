@@ -93,6 +93,20 @@ std::string hint_at_topology(const Machine& machine, const CpuSet& usable) {
   return " (on this machine; name the machine of the ranks with --topology)";
 }
 
+Result<RankCpus> placement_of_threads(const Rankfile& file, const std::string& name,
+                                      const Machine& machine, const CpuSet& usable) {
+  const RankfileEntry& entry = file.entries.begin()->second;
+  const auto pus = resolve_slots(entry, machine, usable, file.relative);
+  auto threads = pus ? resolve_threads(entry, machine, usable, file.relative, *pus)
+                     : Result<RankCpus>(pus.error());
+  if (!threads)
+    return Error(fmt::format("rankfile '{}': {}{}", name, threads.error().message(),
+                             hint_at_topology(machine, usable)));
+  for (CpuSet& thread : *threads)
+    if (thread.empty()) thread = *pus;
+  return threads;
+}
+
 bool must_have_place(const PlacedRanks& ranks, int rank) {
   return ranks.needed.empty() || std::binary_search(ranks.needed.begin(), ranks.needed.end(), rank);
 }
@@ -105,6 +119,8 @@ Result<RankCpus> parse_rankfile_placement(std::string_view text, const std::stri
   if (!file) return file.error();
   if (Status one = check_one_node(*file); !one)
     return std::move(one).error().within(fmt::format("rankfile '{}'", name));
+  if (file->entries.size() == 1 && !file->entries.begin()->second.threads.empty())
+    return placement_of_threads(*file, name, machine, usable);
   RankCpus placement;
   for (const auto& [rank, entry] : file->entries) {
     if (rank.value >= kMaxMatrixRanks)
@@ -219,8 +235,9 @@ std::vector<Core> cores_of(const Machine& machine) {
   return cores;
 }
 
+// `most`: characters of the list; 0: any number.
 Result<std::string> core_list(const std::vector<Core>& cores, const CpuSet& usable,
-                              const CpuSet& pus) {
+                              const CpuSet& pus, std::size_t most) {
   CpuSet numbers, covered;
   for (const Core& core : cores) {
     if (!core.pus.intersects(pus)) continue;
@@ -233,14 +250,30 @@ Result<std::string> core_list(const std::vector<Core>& cores, const CpuSet& usab
                     "threads: use --format cpu-bind or json",
                     shorten(pus.to_list())));
   }
-  constexpr std::size_t kMostOfMpirun = 63;
   std::string list = numbers.to_list();
-  if (list.size() > kMostOfMpirun)
+  if (most > 0 && list.size() > most)
     return Error(
         fmt::format("the core list is longer than the {} characters that mpirun keeps: "
                     "use --format cpu-bind or json",
-                    kMostOfMpirun));
+                    most));
   return list;
+}
+
+constexpr std::size_t kMostOfMpirun = 63;
+
+Result<std::string> lines_of_threads(const std::vector<Core>& cores, const CpuSet& usable,
+                                     const RankCpus& placement, const RankNames& names) {
+  CpuSet all;
+  for (const CpuSet& thread : placement) all |= thread;
+  auto list = core_list(cores, usable, all, 0);
+  if (!list) return std::move(list).error().within("rankfile");
+  std::string text = fmt::format("rank {}={} slot={}\n", *names.threads_of, names.host, *list);
+  for (std::size_t thread = 0; thread < placement.size(); ++thread) {
+    auto own = core_list(cores, usable, placement[thread], 0);
+    if (!own) return std::move(own).error().within(fmt::format("rankfile: thread {}", thread));
+    text += fmt::format("rank {} thread {} slot={}\n", *names.threads_of, thread, *own);
+  }
+  return text;
 }
 
 }  // namespace
@@ -249,8 +282,12 @@ Result<std::string> to_rankfile(const Machine& machine, const CpuSet& usable,
                                 const RankCpus& placement, const RankNames& names, bool relative) {
   const std::vector<Core> cores = cores_of(machine);
   std::string text = relative ? fmt::format("{}\n", kRelativeMark) : "";
+  if (names.threads_of) {
+    auto lines = lines_of_threads(cores, usable, placement, names);
+    return lines ? text + *lines : lines;
+  }
   for (std::size_t rank = 0; rank < placement.size(); ++rank) {
-    auto list = core_list(cores, usable, placement[rank]);
+    auto list = core_list(cores, usable, placement[rank], kMostOfMpirun);
     if (!list)
       return std::move(list).error().within(fmt::format("rankfile: rank {}", names.of(rank)));
     text += fmt::format("rank {}={} slot={}\n", names.of(rank), names.host, *list);

@@ -5,6 +5,7 @@
 // functions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,9 @@ struct PlacedRanks {
   std::vector<int> needed;   // ranks that must have PUs, ascending; empty: all
 };
 
-// Parses a rankfile whose ranks are all on one node. Errors about PUs that the host does not have
-// say that --topology names another machine.
+// Parses a rankfile whose ranks are all on one node. A file of one rank with lines for its threads
+// places these threads; one that the file leaves out has the CPUs of the rank. Errors about PUs
+// that the host does not have say that --topology names another machine.
 Result<RankCpus> parse_rankfile_placement(std::string_view text, const std::string& name,
                                           const Machine& machine, const CpuSet& usable);
 
@@ -52,6 +54,8 @@ std::string numa_name(int os);
 struct RankNames {
   std::vector<int> world;          // number of each rank in MPI_COMM_WORLD; empty: rank i is i
   std::string host = "localhost";  // in a rankfile
+  // The entries are not ranks but the threads of this rank, by number.
+  std::optional<int> threads_of = {};
   int of(std::size_t rank) const { return world.empty() ? static_cast<int>(rank) : world[rank]; }
 };
 
@@ -71,9 +75,11 @@ std::string to_table(const Machine& machine, const RankCpus& placement, const Ma
 
 // Writes "rank R=HOST slot=CORES", as mpirun and --ondeloc=static: read it. CORES are logical core
 // numbers of the whole machine or, with `relative`, of the machine as restricted to `usable` ("+n0"
-// would need an allocation). `relative` also marks the file as numbered on the restricted machine.
-// If the machine has no cores, CORES are single PUs. Errors: a slot that is not whole cores (a
-// rankfile cannot name threads), or a list longer than the 63 characters that mpirun keeps.
+// would need an allocation). Threads of a rank are written as the rank with the cores of all its
+// threads, then "rank R thread T slot=CORES" for each, which mpirun does not read. `relative` also
+// marks the file as numbered on the restricted machine. If the machine has no cores, CORES are
+// single PUs. Errors: a slot that is not whole cores (a rankfile cannot name threads), or a list
+// longer than the 63 characters that mpirun keeps.
 Result<std::string> to_rankfile(const Machine& machine, const CpuSet& usable,
                                 const RankCpus& placement, const RankNames& names = {},
                                 bool relative = false);

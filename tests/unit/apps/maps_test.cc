@@ -530,3 +530,32 @@ TEST_CASE("bash completes what there is, and nothing from the examples") {
   CHECK(completed("compare -a p") == " packed \n");
   CHECK(completed("map -m ''") == "  \n");
 }
+
+TEST_CASE("a profile of threads becomes a rankfile with the threads of a rank") {
+  const TempDir dir;
+  auto writer = ProfileWriter::create(dir.file("t.prof"), small_header(4));
+  REQUIRE(writer.ok());
+  for (const std::uint32_t thread : {0u, 1u}) {
+    REQUIRE(writer->add({1, thread, thread + 2, 64}).ok());
+  }
+  REQUIRE(writer->add_threads(std::vector<ThreadLabel>{{0, "main", ""}, {1, "", "work"}}).ok());
+  REQUIRE(writer->finish().ok());
+  const std::vector<std::string> machine{"-t", "package:2 core:2 pu:1"};
+  const std::string out = dir.file("ranks.txt");
+  const Ran ran = run_command(dir, {"map", dir.file("t.prof"), machine[0], machine[1], "-f",
+                                    "rankfile", "--rank", "5", "-o", out});
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  const auto file = read_rankfile(out);
+  REQUIRE(file.ok());
+  REQUIRE(file->entries.size() == 1);
+  CHECK(file->entries.at(WorldRank(5)).threads.size() == 4);
+  // Threads 0 and 2 share a package, and so do 1 and 3.
+  const Ran costs =
+      run_command(dir, {"evaluate", dir.file("t.prof"), machine[0], machine[1], "--mapping", out});
+  CAPTURE(costs.out, costs.err);
+  CHECK(costs.status == 0);
+  const Ran wrong = run_command(dir, {"map", two_ranks(dir), "-t", "pu:2", "--rank", "1"});
+  CHECK(wrong.status == 1);
+  CHECK(says(wrong, "is not a profile of threads"));
+}
