@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Records programs whose sharing is known and compares the profile with their own account.   test_recorded.py ONDELOC THREAD_SHARING"""
+"""Records programs whose sharing is known and compares the profile with their own account, and kernels of OpenMP whose shape is known.
+
+test_recorded.py ONDELOC THREAD_SHARING THREAD_KERNELS"""
 import json
 import os
 import pathlib
@@ -11,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-ONDELOC, PROGRAM = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
+ONDELOC, PROGRAM, KERNELS = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:4])
 LINE = 64
 
 
@@ -25,8 +27,8 @@ class Recorded(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.profile = os.path.join(self.folder.name, "app.prof")
 
-    def record(self, *words, options=(), status=0):
-        done = run(ONDELOC, "threads", "record", "-o", self.profile, *options, "--", *words)
+    def record(self, *words, options=(), status=0, **more):
+        done = run(ONDELOC, "threads", "record", "-o", self.profile, *options, "--", *words, **more)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
@@ -115,6 +117,33 @@ class Recorded(unittest.TestCase):
         self.record(PROGRAM, "pairs", "2", "1024", "400")
         info = json.loads(self.ondeloc("profile", "metrics", "--format", "json", self.profile))
         self.assertLess(info["DramR"], 0.05)
+
+    def kernel(self, *words, threads=4):
+        """Records a kernel; returns the lines of each pair and the share of them that neighbours exchange."""
+        def team(threads):  # threads that wait do not take the CPU from those that work
+            return dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive")
+        done = self.record(KERNELS, *words, env=team(threads))
+        alone = run(KERNELS, *words, env=team(1))
+        self.assertAlmostEqual(float(done.stdout) / float(alone.stdout), 1, places=6)
+        found = self.lines()
+        return found, sum(lines for (src, dst), lines in found.items() if abs(src - dst) == 1) / sum(found.values())
+
+    def test_kernels_of_neighbours(self):
+        """In mg and lu each thread exchanges planes with the next. Of four threads three of six pairs are neighbours."""
+        for words in ("mg", "32", "20"), ("lu", "34", "20"):
+            with self.subTest(words):
+                found, neighbours = self.kernel(*words)
+                self.assertGreater(neighbours, 0.7)
+                self.assertGreater(min(found[pair] for pair in ((1, 2), (2, 1), (2, 3), (3, 2))), 3 * found.get((1, 3), 0))
+
+    def test_kernels_of_all_with_all(self):
+        """In cg and ft each thread reads from all others alike. Thread 0 has filled the arrays."""
+        for words in ("cg", "8000", "20"), ("ft", "128", "20"):
+            with self.subTest(words):
+                found, neighbours = self.kernel(*words)
+                self.assertLess(neighbours, 0.6)
+                pairs = [found[src, dst] for src in range(1, 4) for dst in range(4) if src != dst]
+                self.assertLess(max(pairs), 1.5 * min(pairs))
 
     def test_status_of_the_program_is_passed_on(self):
         self.assertIn("status 2", self.record(PROGRAM, "no pattern", status=2).stderr)
