@@ -91,13 +91,22 @@ bool is_multiple() {
 
 bool is_mpich() { return self.library.family == MpiFamily::kMpich; }
 
+// A library of the MPI 5 standard ABI has other handles, and MPICH's crashes if it gets one of
+// MPICH's own. It has to be asked first, without a handle.
+bool has_standard_abi() {
+  const auto ask = reinterpret_cast<int (*)(int*, int*)>(mpi_symbol("PMPI_Abi_get_version"));
+  int major = -1;
+  int minor = -1;
+  return ask != nullptr && ask(&major, &minor) == open_mpi::kSuccess && major > 0;
+}
+
 bool recognise_handles() {
   if (self.library.family == MpiFamily::kOpenMpi) {
     self.calls.comm_world = mpi_object(open_mpi::kCommWorld);
     return self.calls.comm_world != nullptr && find_pml_table(self.library.series, self.table);
   }
   self.calls.comm_world = mpich::word_of(mpich::kCommWorld);
-  return is_mpich() && is_mpich_abi(self.calls, !self.by_session);
+  return is_mpich() && !has_standard_abi() && is_mpich_abi(self.calls, !self.by_session);
 }
 
 // MPI does not tell the level of a session: threads may send at once.
