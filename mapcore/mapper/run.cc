@@ -241,10 +241,22 @@ class OnlineMapper {
     events_.take_samples(line);
     if (!over_) interval_.step(line.remapped);
     log_.keep(std::move(line));
-    step_.view().raise_tick();
+    if (is_sample_due()) step_.view().raise_tick();
     if (over_) return;
     write_preliminary();
     publish();
+  }
+
+  // Counts that do not come by rows come with the events.
+  bool is_sample_due() {
+    const auto& all = ranks().all();
+    const bool by_rows = config_.read_rows && std::none_of(all.begin(), all.end(), [](auto& state) {
+                           return (state.notes & ONDELOC_NOTE_TRANSPORT_PMIX) != 0;
+                         });
+    const auto now = Clock::now();
+    if (by_rows && !over_ && now < sampled_ + config_.sample_every) return false;
+    sampled_ = now;
+    return true;
   }
 
   // Only if the final report will replace it: not into a pipe or a device.
@@ -437,7 +449,7 @@ class OnlineMapper {
   LiveReport live_;
   std::vector<std::string> lines_;
   std::vector<std::pair<std::string, std::string>> origin_;  // read while the ranks run
-  Clock::time_point started_, interval_started_, heard_, cpuset_read_;
+  Clock::time_point started_, interval_started_, heard_, cpuset_read_, sampled_;
   bool plan_failed_ = false;
   bool over_ = false;
 };

@@ -79,7 +79,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"intervals[].bytes", "bytes", "between different ranks of the node"},
     {"intervals[].messages", "messages", "the same, counted"},
     {"intervals[].off_node_bytes", "bytes", "to other nodes"},
-    {"intervals[].samples", "", "SAMPLE events received"},
+    {"intervals[].samples", "", "SAMPLE events received; ranks whose rows the mapper reads send one in 10 s"},
     {"intervals[].sample_bytes", "bytes",
      "bytes to other ranks of the node that these events reported"},
     {"intervals[].remote_share_before", "share",

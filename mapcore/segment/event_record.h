@@ -59,7 +59,7 @@ struct ondeloc_record_attach {
   char library[40];
 };
 
-/* SAMPLE: once per interval. Deltas since the last SAMPLE; sequence counts from 1. */
+/* SAMPLE: whenever the tick has changed. Deltas since the last SAMPLE; sequence counts from 1. */
 struct ondeloc_record_sample {
   struct ondeloc_record_head head;
   uint32_t sequence;

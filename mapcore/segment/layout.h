@@ -70,7 +70,7 @@ struct ondeloc_header {
   uint32_t record_cells; /* of each rank's pool in the event channel after the rows; 0: none */
   uint32_t peer_cells;   /* of ranks off the node, in each row */
   uint32_t reserved[23];
-  uint64_t tick; /* the mapper raises it once an interval; on its own cache line */
+  uint64_t tick; /* raised by the mapper to ask for SAMPLEs; on its own cache line */
   uint32_t mapper_pid;
   uint32_t mpi_starts; /* 1: some rank has called MPI_Init, or made an MPI session */
   uint32_t reserved_tail[12];

@@ -2,6 +2,7 @@
 // The settings that ondeloc-mapper is started with, for the mapper and for the recorder.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -24,6 +25,10 @@ struct MapperConfig {
   std::string devices_root;  // for tests: the tree of /proc and /sys in which GPUs are looked for
   std::string nvml;          // for tests: the library in place of NVIDIA's; empty: that one
   bool read_rows = true;     // false: test switch no-rows
+  // The rows tell all that a SAMPLE tells. An event takes a rank, slurmstepd and the mapper far
+  // more time than a row, so it is asked for rarely: as a check, and for the user who looks at
+  // events.
+  std::chrono::milliseconds sample_every = std::chrono::seconds(10);
 };
 
 }  // namespace ondeloc

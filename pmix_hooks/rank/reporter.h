@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PMIx events that a rank sends while it runs: ATTACH, one SAMPLE per interval, with the pmix
-// transport the ROW, and DETACH. A lost event delays counts and loses none: a SAMPLE or ROW that
+// The PMIx events that a rank sends while it runs: ATTACH, a SAMPLE when the mapper asks for one,
+// with the pmix transport the ROW, and DETACH. A lost event delays counts and loses none: a SAMPLE or ROW that
 // could not be sent is part of the next one, and DETACH comes after a whole ROW.
 // Thread safety: start and finish from the thread that attaches and detaches; reporter_notify()
 // from any thread: one at a time does the work and the others return at once.
