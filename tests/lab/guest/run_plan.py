@@ -38,6 +38,10 @@ class Runner:
         """One line, for whoever follows the console."""
         print("LAB " + json.dumps(fields), flush=True)
 
+    def new_label(self):
+        self.label += 1
+        return self.label
+
     def step(self, program, options, env=None, more="", who=USER):
         """A job step of the program; its time is simulated from MPI_Init to MPI_Finalize."""
         words = ["srun", "-n", program["ranks"], "--mpi=pmix", *options, f"--export=ALL,LD_PRELOAD={LAB}/lab_region.so{more}"]
@@ -52,6 +56,7 @@ class Runner:
         place = self.results / name
         place.mkdir(mode=0o777)
         place.chmod(0o777)
+        control("label", self.new_label())  # of its own: the counters of this run belong to no row of the table
         status, out, err = self.step(program, [f"--ondeloc=profile:{place}/profile"])
         control("off")
         if status == 0:
@@ -97,12 +102,11 @@ class Runner:
         for at in range(0, len(rounds), self.plan["batch"]):
             entries, lines, begin = [], [], time.monotonic()
             for mapping, number in rounds[at:at + self.plan["batch"]]:
-                self.label += 1
-                fields = {"label": self.label, "program": program["name"], "mapping": mapping["name"], "run": number}
+                fields = {"label": self.new_label(), "program": program["name"], "mapping": mapping["name"], "run": number}
                 try:
                     fields["cpus"] = self.mapped(program, mapping) or self.default_cpus(program)
                     entries.append(fields)
-                    lines.append(f"{self.label} {' '.join(map(str, fields['cpus']))}\n")
+                    lines.append(f"{fields['label']} {' '.join(map(str, fields['cpus']))}\n")
                 except ValueError as problem:
                     self.tell(**fields, problem=str(problem))
             pathlib.Path("/tmp/batch").write_text("".join(lines))
@@ -114,22 +118,22 @@ class Runner:
 
     def once(self, program, mapping, number):
         """One run of the program under the mapping."""
-        self.label += 1
-        fields = {"label": self.label, "program": program["name"], "mapping": mapping["name"], "run": number}
+        label = self.new_label()
+        fields = {"label": label, "program": program["name"], "mapping": mapping["name"], "run": number}
         begin = time.monotonic()
         try:
             cpus = self.mapped(program, mapping)
         except ValueError as problem:
             return self.tell(**fields, problem=str(problem))
         options = [f"--cpu-bind=map_cpu:{','.join(map(str, cpus))}"] if cpus else []
-        report = self.results / f"report-{self.label}.json"
+        report = self.results / f"report-{label}.json"
         if "ondeloc" in mapping:
             options.append(f"--ondeloc={mapping['ondeloc']},report=/tmp/report.json")
-        control("label", self.label)
+        control("label", label)
         control("distance", int(mapping.get("distance", True)))
         status, out, err = self.step(program, options + mapping.get("srun", []), env={**self.settle(mapping), "LAB_STEPS": "/tmp/steps"})
         control("off")
-        self.keep_steps(program["ranks"])
+        self.keep_steps(label, program["ranks"])
         if "ondeloc" in mapping and pathlib.Path("/tmp/report.json").exists():
             shutil.move("/tmp/report.json", report)
             fields["report"] = self.summary(report)
@@ -143,12 +147,12 @@ class Runner:
     def settle(self, mapping):
         return {"LAB_SETTLE_MS": str(self.plan["settle"])} if "ondeloc" in mapping else {}
 
-    def keep_steps(self, ranks):
+    def keep_steps(self, label, ranks):
         """Times at which the steps of the program ended: a line for each step, a column for each rank. Programs of the lab write them."""
         files = [pathlib.Path(f"/tmp/steps.{rank}") for rank in range(ranks)]
         if all(file.exists() for file in files):
             lines = zip(*(file.read_text().split() for file in files))
-            (self.results / f"steps-{self.label}.csv").write_text("".join(",".join(line) + "\n" for line in lines))
+            (self.results / f"steps-{label}.csv").write_text("".join(",".join(line) + "\n" for line in lines))
         for file in files:
             file.unlink(missing_ok=True)
 
@@ -163,12 +167,12 @@ class Runner:
 
     def validate(self, words):
         """One figure of the machine."""
-        self.label += 1
-        control("label", self.label)
+        label = self.new_label()
+        control("label", label)
         status, out, err = run([LAB / "lab_validate", *words], 900)
         control("off")
         line = out.strip()
-        self.tell(label=self.label, validate=words, **({"said": json.loads(line)} if status == 0 and line else {"problem": err[-300:]}))
+        self.tell(label=label, validate=words, **({"said": json.loads(line)} if status == 0 and line else {"problem": err[-300:]}))
 
     def describe(self):
         """Prints the machine as the guest's kernel sees it."""
