@@ -4,9 +4,13 @@
 The private Slurm's topology= is two NUMA nodes of one core each: core 0 is CPU 0, core 1 is CPU 1.
 """
 import os
+import pathlib
+import re
+import shutil
 
 import harness
 
+TWO_GPUS = pathlib.Path(__file__).resolve().parents[1] / "data/topologies/made-2n-2gpu.xml"
 SHOW = "echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status | cut -f2)"
 MPI_SHOW = ("from mpi4py import MPI; import os; MPI.COMM_WORLD.Barrier(); "
             "print(MPI.COMM_WORLD.rank, *sorted(os.sched_getaffinity(0)))")
@@ -75,6 +79,20 @@ class Static(harness.Case):
         self.write("ranks.txt", rankfile("0-1"))
         result = self.srun("-n1", "-c2", "sh", "-c", SHOW, ondeloc="static:ranks.txt")
         self.assertEqual((result.stdout, result.stderr), ("0 0-1\n", ""))
+
+    def test_ranks_away_from_their_gpu_are_told_of_in_one_line(self):
+        """The site's topology has a GPU near each CPU, and the user gives all ranks the one near CPU 1."""
+        text = harness.PLUGSTACK.read_text(encoding="ascii")
+        self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="ascii")
+        xml = shutil.copy(TWO_GPUS, f"{self.dir}/two-gpus.xml")
+        harness.PLUGSTACK.write_text(re.sub(r"topology=\S+", f"topology={xml}", text), encoding="ascii")
+        gpu = {"ROCR_VISIBLE_DEVICES": "0000:20:00.0"}
+        self.write("ranks.txt", rankfile(1, 1, 1))
+        self.assertEqual(self.srun("-n3", "true", ondeloc="static:ranks.txt", env=gpu).stderr, "")
+        self.write("ranks.txt", rankfile(0, 0, 1))
+        result = self.srun("-n3", "true", ondeloc="static:ranks.txt", env=gpu)
+        self.assert_ran(result)
+        self.assertRegex(result.stderr, "^ondeloc: rankfile 'ranks.txt': rank [01] is bound to CPUs 0, away from its GPU renderD129[^\n]*\n$")
 
     def test_host_names_and_more_ranks_than_cpus(self):
         self.assert_bound(self.bind(rankfile(1, 1, 0, 0, host="node0"), ranks=4), 1, 1, 0, 0)
