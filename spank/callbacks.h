@@ -18,6 +18,7 @@ void srun_user_init(spank_t spank, Arguments arguments);
 // In slurmstepd.
 void stepd_init_post_opt(spank_t spank, Arguments arguments, Step& step);  // as root
 void stepd_user_init(spank_t spank, Step& step);  // the effective uid is the user's
+void stepd_task_post_fork(Step& step);            // as root; no task has executed its program yet
 void stepd_task_exit(spank_t spank, Step& step);  // as root
 void stepd_exit(spank_t spank, Step& step);       // as root
 

@@ -89,6 +89,11 @@ int slurm_spank_task_init(spank_t spank, int, char*[]) {
   return guarded_once("task_init", [&] { ondeloc::task_init(spank, ondeloc::the_step()); });
 }
 
+int slurm_spank_task_post_fork(spank_t, int, char*[]) {
+  return guarded_once("task_post_fork",
+                      [&] { ondeloc::stepd_task_post_fork(ondeloc::the_step()); });
+}
+
 int slurm_spank_task_exit(spank_t spank, int, char*[]) {
   return guarded_once("task_exit", [&] { ondeloc::stepd_task_exit(spank, ondeloc::the_step()); });
 }

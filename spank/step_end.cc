@@ -16,6 +16,7 @@
 #include "mapcore/segment/event_record.h"
 
 #include "pmix_hooks/listener.h"
+#include "spank/energy.h"
 #include "spank/user_log.h"
 
 namespace ondeloc {
@@ -123,6 +124,8 @@ void send_end(const Step& step) {
   const ListenerCounts counts = listener_counts();
   record.dropped = counts.dropped;
   record.rejected = counts.rejected;
+  if (step.state.energy.at_ns != 0)
+    fill_energy(step.state.energy, read_energy(powercap_of(step.request.site)), record);
   const int fd = step.fds.channel.write.get();
   if (!wait_for(fd, POLLOUT, Clock::now() + std::chrono::milliseconds(kRoomWaitMs))) return;
   (void)!write(fd, &record, sizeof(record));

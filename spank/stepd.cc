@@ -9,6 +9,7 @@
 
 #include "pmix_hooks/listener.h"
 #include "spank/callbacks.h"
+#include "spank/energy.h"
 #include "spank/environment.h"
 #include "spank/nic.h"
 #include "spank/prepare.h"
@@ -95,6 +96,12 @@ void stepd_user_init(spank_t spank, Step& step) {
   if (good && is_on(step)) find_adapters(spank, step);
   if (!good) fail_open(step, good.error().message());
   flush_pending(step);
+}
+
+// Slurm calls this after it has forked all tasks of the node, once for each. They still wait.
+void stepd_task_post_fork(Step& step) {
+  if (!step.request.watch || step.state.energy.at_ns != 0) return;
+  step.state.energy = read_energy(powercap_of(step.request.site));
 }
 
 void stepd_task_exit(spank_t spank, Step& step) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 
 #include "mapcore/apps/overview.h"
@@ -134,6 +135,7 @@ std::string to_text(const ReportRun& report) {
   text +=
       fmt::format("\nthe mapper used {} of CPU time in {}\n",
                   seconds_text(report.mapper_cpu_ms * 1e-3), seconds_text(report.wall_ms * 1e-3));
+  text += use_text(report.use);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   return text;
 }
@@ -142,31 +144,47 @@ std::string to_text(const ReportRun& report) {
 struct Metric {
   const char* name;
   const char* help;
-  const char* type;  // of Prometheus
-  double (*get)(const ReportRun& report);
+  const char* type;                                       // of Prometheus
+  std::optional<double> (*get)(const ReportRun& report);  // nothing: unknown
 };
 
 constexpr Metric kMetrics[] = {
     {"ranks", "ranks on the node", "gauge",
-     [](const ReportRun& r) { return static_cast<double>(r.ranks.size()); }},
+     [](const ReportRun& r) -> std::optional<double> {
+       return static_cast<double>(r.ranks.size());
+     }},
     {"run_seconds", "life of the mapper", "gauge",
-     [](const ReportRun& r) { return r.wall_ms * 1e-3; }},
+     [](const ReportRun& r) -> std::optional<double> { return r.wall_ms * 1e-3; }},
     {"bytes_total", "bytes between ranks of the node", "counter",
-     [](const ReportRun& r) { return sum_of(r.run, &RunStep::bytes); }},
+     [](const ReportRun& r) -> std::optional<double> { return sum_of(r.run, &RunStep::bytes); }},
     {"off_node_bytes_total", "bytes to other nodes", "counter",
-     [](const ReportRun& r) { return sum_of(r.run, &RunStep::off_node_bytes); }},
+     [](const ReportRun& r) -> std::optional<double> {
+       return sum_of(r.run, &RunStep::off_node_bytes);
+     }},
     {"predicted_cost_seconds", "predicted cost of the messages", "gauge",
-     [](const ReportRun& r) { return sum_of(r.run, &RunStep::cost); }},
+     [](const ReportRun& r) -> std::optional<double> { return sum_of(r.run, &RunStep::cost); }},
     {"predicted_saved_seconds", "predicted saving of all moves, migrations paid", "gauge",
-     [](const ReportRun& r) { return r.run.saved; }},
+     [](const ReportRun& r) -> std::optional<double> { return r.run.saved; }},
     {"remaps_total", "intervals in which ranks were moved", "counter",
-     [](const ReportRun& r) { return static_cast<double>(remaps_of(r.run)); }},
+     [](const ReportRun& r) -> std::optional<double> {
+       return static_cast<double>(remaps_of(r.run));
+     }},
     {"migrations_total", "ranks that changed their NUMA node", "counter",
-     [](const ReportRun& r) { return static_cast<double>(migrations_of(r)); }},
+     [](const ReportRun& r) -> std::optional<double> {
+       return static_cast<double>(migrations_of(r));
+     }},
     {"mapper_cpu_seconds", "CPU time of the mapper", "gauge",
-     [](const ReportRun& r) { return r.mapper_cpu_ms * 1e-3; }},
+     [](const ReportRun& r) -> std::optional<double> { return r.mapper_cpu_ms * 1e-3; }},
     {"dropped_events_total", "events known to be lost", "counter",
-     [](const ReportRun& r) { return static_cast<double>(r.dropped); }},
+     [](const ReportRun& r) -> std::optional<double> { return static_cast<double>(r.dropped); }},
+    {"package_joules", "energy of the packages of the node, other jobs included", "gauge",
+     [](const ReportRun& r) -> std::optional<double> { return r.use.package_joules; }},
+    {"dram_joules", "energy of the memory of the node, other jobs included", "gauge",
+     [](const ReportRun& r) -> std::optional<double> { return r.use.dram_joules; }},
+    {"memory_bytes", "memory traffic of the node, other jobs included", "gauge",
+     [](const ReportRun& r) -> std::optional<double> { return r.use.memory_bytes; }},
+    {"memory_remote_share", "part of it with memory of other NUMA nodes, measured", "gauge",
+     [](const ReportRun& r) -> std::optional<double> { return r.use.remote_share; }},
 };
 
 // The text format of Prometheus, version 0.0.4.
@@ -175,10 +193,12 @@ std::string to_prometheus(const std::vector<ReportRun>& reports) {
   for (const Metric& metric : kMetrics) {
     text += fmt::format("# HELP ondeloc_{0} {1}\n# TYPE ondeloc_{0} {2}\n", metric.name,
                         metric.help, metric.type);
-    for (const ReportRun& report : reports)
-      text +=
-          fmt::format("ondeloc_{}{{job=\"{}\",step=\"{}\",node=\"{}\"}} {}\n", metric.name,
-                      report.job, report.step, escaped(report.node, "\"\\"), metric.get(report));
+    for (const ReportRun& report : reports) {
+      const auto value = metric.get(report);
+      if (!value) continue;
+      text += fmt::format("ondeloc_{}{{job=\"{}\",step=\"{}\",node=\"{}\"}} {}\n", metric.name,
+                          report.job, report.step, escaped(report.node, "\"\\"), *value);
+    }
   }
   return text;
 }
@@ -191,7 +211,8 @@ std::string to_influx(const std::vector<ReportRun>& reports) {
     text += fmt::format("ondeloc,job={},step={},node={} ", report.job, report.step, node);
     std::string fields;
     for (const Metric& metric : kMetrics)
-      fields += fmt::format("{}{}={}", fields.empty() ? "" : ",", metric.name, metric.get(report));
+      if (const auto value = metric.get(report))
+        fields += fmt::format("{}{}={}", fields.empty() ? "" : ",", metric.name, *value);
     text += fields + "\n";
   }
   return text;
@@ -204,7 +225,8 @@ std::string to_json_text(const std::vector<ReportRun>& reports) {
                                   {"step", report.step},
                                   {"node", report.node},
                                   {"verdict", verdict(report.run)}};
-    for (const Metric& metric : kMetrics) one[metric.name] = metric.get(report);
+    for (const Metric& metric : kMetrics)
+      if (const auto value = metric.get(report)) one[metric.name] = *value;
     one["domains"] = nlohmann::json::array();
     for (const Domain domain : used_domains(report.levels)) {
       const auto d = static_cast<std::size_t>(domain);

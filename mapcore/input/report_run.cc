@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "mapcore/base/ids.h"
+#include "mapcore/base/joules_text.h"
 #include "mapcore/base/printable.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
@@ -179,6 +180,29 @@ void read_origin(const ReportJson& origin, ReportRun& out) {
     out.origin.emplace_back(printable(key), plain(value));
 }
 
+// A report is not trusted: a sum of the site must not shrink or end at infinity.
+std::optional<double> known_amount(const ReportJson& object, const char* key) {
+  if (!field(object, key).is_number()) return std::nullopt;
+  return std::clamp(real(object, key), 0.0, 1e18);
+}
+
+ReportedUse use_of(const ReportJson& report) {
+  const ReportJson &energy = field(report, "energy"), &memory = field(report, "memory");
+  return {known_amount(energy, "package_joules"),
+          known_amount(energy, "dram_joules"),
+          amount(energy, "seconds"),
+          known_amount(memory, "total_bytes"),
+          share(memory, "remote_share"),
+          plain(field(energy, "why_no_package")),
+          plain(field(energy, "why_no_dram")),
+          plain(field(memory, "why_unknown"))};
+}
+
+std::string energy_phrase(const char* of, std::optional<double> joules, const std::string& why) {
+  if (joules) return fmt::format("{} {}", of, joules_text(*joules));
+  return fmt::format("{} unknown ({})", of, why);
+}
+
 Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name) {
   if (!field(report, "intervals").is_array() || !field(report, "ranks").is_array())
     return Error(fmt::format("'{}' is not a report of ondeloc", name));
@@ -204,6 +228,7 @@ Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name)
   const ReportJson& complete = field(report, "complete");
   out.complete = !complete.is_boolean() || complete.get<bool>();  // older reports do not tell
   out.dropped = natural(field(field(report, "events"), "dropped"));
+  out.use = use_of(report);
   for (const ReportJson& note : field(report, "notes"))
     if (note.is_string()) out.notes.push_back(plain(note));
   return out;
@@ -215,6 +240,23 @@ std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& 
                       const std::string& without_job) {
   const std::string name = job > 0 ? fmt::format("job {} step {}", job, step) : without_job;
   return node.empty() ? name : name + " on " + shorten(node);
+}
+
+std::string use_text(const ReportedUse& use) {
+  std::string text;
+  const bool tells_energy = use.package_joules || !use.why_no_package.empty();
+  if (tells_energy && use.why_no_package == use.why_no_dram && !use.package_joules)
+    text += fmt::format("energy of the node: unknown ({})\n", use.why_no_package);
+  else if (tells_energy)
+    text += fmt::format("energy of the node in {}: {}, {}\n", seconds_text(use.seconds),
+                        energy_phrase("packages", use.package_joules, use.why_no_package),
+                        energy_phrase("memory", use.dram_joules, use.why_no_dram));
+  if (use.memory_bytes)
+    text += fmt::format("memory traffic of the node: {}, {:.1f} % of it remote (measured)\n",
+                        bytes_text(*use.memory_bytes), 100 * use.remote_share.value_or(0));
+  else if (!use.why_no_memory.empty())
+    text += fmt::format("memory traffic of the node: unknown ({})\n", use.why_no_memory);
+  return text;
 }
 
 std::string adapters_text(const std::vector<ReportedAdapter>& adapters) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,14 @@ struct ReportedAdapter {
   double near_bytes = 0, far_bytes = 0;
 };
 
+// Use of the whole node while the step ran. No number: unknown, with a sentence that says why.
+struct ReportedUse {
+  std::optional<double> package_joules, dram_joules;
+  double seconds = 0;  // of the energy
+  std::optional<double> memory_bytes, remote_share;
+  std::string why_no_package, why_no_dram, why_no_memory;  // empty: older reports do not tell
+};
+
 struct ReportRun {
   std::string node, mode, algorithm;
   std::uint64_t job = 0, step = 0;
@@ -70,8 +79,9 @@ struct ReportRun {
   Run run;
   double mapper_cpu_ms = 0, wall_ms = 0;
   std::uint64_t dropped = 0;  // events
-  bool complete = true;       // false: the step was still running
-  std::size_t attached = 0;   // ranks that came through MPI_Init
+  ReportedUse use;
+  bool complete = true;      // false: the step was still running
+  std::size_t attached = 0;  // ranks that came through MPI_Init
   std::vector<std::string> notes;
 };
 
@@ -82,6 +92,9 @@ std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& 
 
 // A line for each adapter.
 std::string adapters_text(const std::vector<ReportedAdapter>& adapters);
+
+// Lines on the energy and the memory traffic of the node; none for an older report.
+std::string use_text(const ReportedUse& use);
 
 // kSums: without the matrix, the topology and the model, which are most of a large report.
 // Thousands of reports are read faster so.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "mapcore/base/joules_text.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/binding/memory.h"
@@ -115,6 +116,13 @@ std::string note_of_far_senders(const MapperState& state, const Report& report) 
       far.to_list());
 }
 
+// ", the node used 1.2 kJ", if that is known.
+std::string energy_phrase(const ReportEnergy& energy) {
+  if (!energy.package_joules) return "";
+  const double memory = energy.dram_joules.value_or(0);
+  return fmt::format(", the node used {}", joules_text(*energy.package_joules + memory));
+}
+
 // " (25 % far from its adapter)", if the adapters are known.
 std::string far_text(const Report& report) {
   double near = 0, far = 0;
@@ -207,11 +215,11 @@ std::string summary_line(const Report& report) {
   for (const ReportCell& cell : report.matrix) bytes += static_cast<double>(cell.bytes);
   for (const ReportCell& cell : report.off_node) off_node += static_cast<double>(cell.bytes);
   return fmt::format(
-      "{}: {}, {} between them{}, {}", report.node, counted(report.ranks.size(), "rank"),
+      "{}: {}, {} between them{}, {}{}", report.node, counted(report.ranks.size(), "rank"),
       bytes_text(bytes),
       off_node > 0 ? fmt::format(", {} to other nodes{}", bytes_text(off_node), far_text(report))
                    : "",
-      moves_and_cost(report));
+      moves_and_cost(report), energy_phrase(report.energy));
 }
 
 std::string log_line(const Report& report) {

@@ -22,6 +22,7 @@
 #include "mapcore/mapper/interval_log.h"
 #include "mapcore/mapper/live_report.h"
 #include "mapcore/mapper/mapping_round.h"
+#include "mapcore/mapper/node_energy.h"
 #include "mapcore/mapper/preliminary.h"
 #include "mapcore/mapper/report_levels.h"
 #include "mapcore/mapper/thread_counts.h"
@@ -63,6 +64,7 @@ constexpr std::size_t kMostRestored = 32;
 constexpr double kRestoreAllAfter = 2;  // seconds
 constexpr double kLongestSeries = 1e8;  // seconds
 constexpr auto kDetachWait = std::chrono::milliseconds(50);
+constexpr auto kEndWait = std::chrono::milliseconds(500);
 
 class OnlineMapper {
  public:
@@ -72,6 +74,7 @@ class OnlineMapper {
         counters_(step_.ranks().count()),
         events_(step_.ranks().count()),
         threads_(config.options),
+        memory_(config.devices_root),
         interval_(std::max(config.options.interval_ms, config.min_interval_ms),
                   std::max({config.options.max_interval_ms, config.options.interval_ms,
                             config.min_interval_ms}),
@@ -133,6 +136,10 @@ class OnlineMapper {
   void on_record(const Record& record) {
     events_.note(step_.view(), record);
     if (std::holds_alternative<ondeloc_record_sample>(record)) heard_ = Clock::now();
+    if (const auto* end = std::get_if<ondeloc_record_end>(&record)) {
+      energy_ = energy_of(*end);
+      end_came_ = true;
+    }
     if (const auto* row = std::get_if<RowRecord>(&record))
       counters_.add_row_event(step_.view(), *row);
   }
@@ -327,6 +334,12 @@ class OnlineMapper {
       wait(deadline);
   }
 
+  // END comes when the last task has ended, which may be soon after its DETACH. It has the energy.
+  void await_end() {
+    const auto deadline = Clock::now() + kEndWait;
+    while (step_.channel_is_open() && !end_came_ && Clock::now() < deadline) wait(deadline);
+  }
+
   bool misses_detach_events() const {
     const auto& all = ranks().all();
     const auto detached = std::count_if(all.begin(), all.end(),
@@ -351,6 +364,8 @@ class OnlineMapper {
       if (!note.empty()) report.notes.push_back(note);
     for (std::string& note : threads_.notes()) report.notes.push_back(std::move(note));
     report.events = events_.totals();
+    report.energy = energy_;
+    report.memory = memory_.since_start();
     report.wall_ms = 1000 * seconds_between(started_, Clock::now());
     report.mapper_cpu_ms = 1000 * cpu_seconds();
     collect_report({config_, step_.view(), machine_ ? *machine_ : Machine{}, ranks(), counters_,
@@ -368,6 +383,7 @@ class OnlineMapper {
     if (writes_report() && wanted) (void)need_machine();
     std::vector<std::string> notes;
     if (auto missing = events_.note_of_missing(counters_)) notes.push_back(*std::move(missing));
+    if (writes_report() || config_.options.verbose) await_end();
     const Report report = complete_report(std::move(notes));
     ranks().stop_following();  // the report needs two descriptors, and the ranks may hold all
     write_report(report);
@@ -440,6 +456,8 @@ class OnlineMapper {
   Counters counters_;
   EventCounts events_;
   ThreadCounts threads_;
+  ReportEnergy energy_;
+  NodeMemory memory_;
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;
   std::optional<GpuWatch> gpus_;  // since the ranks were placed
@@ -452,6 +470,7 @@ class OnlineMapper {
   Clock::time_point started_, interval_started_, heard_, cpuset_read_, sampled_;
   bool plan_failed_ = false;
   bool over_ = false;
+  bool end_came_ = false;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "mapcore/base/text.h"
 #include "mapcore/options/allowed.h"
 #include "mapcore/options/option_table.h"
+#include "mapcore/options/powercap_switch.h"
 
 namespace ondeloc {
 namespace {
@@ -75,9 +76,12 @@ Status set_topology(SiteOptions& site, std::string_view value) {
 }
 
 Status add_switch(SiteOptions& site, std::string_view value) {
-  if (value != kSwitchNoRows && value != kSwitchNoEvents)
-    return Error(fmt::format("'{}' is not known; use {} or {}", shorten(value), kSwitchNoRows,
-                             kSwitchNoEvents));
+  const bool is_tree = value.starts_with(kSwitchPowercap) &&
+                       value.substr(kSwitchPowercap.size()).starts_with('/') &&
+                       value.find(',') == value.npos;
+  if (value != kSwitchNoRows && value != kSwitchNoEvents && !is_tree)
+    return Error(fmt::format("'{}' is not known; use {}, {} or {}/DIR", shorten(value),
+                             kSwitchNoRows, kSwitchNoEvents, kSwitchPowercap));
   site.test_switches.emplace_back(value);
   return {};
 }
@@ -124,9 +128,11 @@ constexpr auto kRows = std::to_array<SiteRow>({
     {"topology", "TEXT", "the machine",
      "for tests: hwloc XML file or synthetic string, '+' for blanks", set_topology,
      [](const SiteOptions& s) { return s.topology; }},
-    {"test-switch", "no-rows|no-events", "none",
-     "for tests: the mapper reads no rows, only events; or nobody listens to events", add_switch,
-     get_switches},
+    {"test-switch", "no-rows|no-events|powercap:DIR", "none",
+     "for tests: the mapper reads no rows, only events; nobody listens to events; or energy is "
+     "read "
+     "in a made tree",
+     add_switch, get_switches},
 });
 
 }  // namespace

@@ -98,6 +98,22 @@ struct ReportEvents {
   std::uint64_t attach = 0, sample = 0, row = 0, detach = 0, dropped = 0;
 };
 
+// Energy of the whole node, from the first task's start to the last one's end. No number: why_...
+// says why.
+struct ReportEnergy {
+  double seconds = 0;  // between the two readings; 0: there were none
+  std::optional<double> package_joules, dram_joules;
+  std::string why_no_package = "it was not told before the mapper ended",
+              why_no_dram = why_no_package;
+};
+
+// Traffic of the memory controllers of the whole node while the mapper ran. No number: `why`.
+struct ReportMemory {
+  std::optional<double> local_bytes, total_bytes;
+  std::optional<double> remote_share;  // 1 - local / total
+  std::string why;
+};
+
 struct Report {
   std::uint32_t job = 0, step = 0;
   std::string node, mode, algorithm;
@@ -117,6 +133,8 @@ struct Report {
   std::vector<ReportCell> modelled;  // the part of both that a model of collectives has added
   std::vector<ReportInterval> intervals;
   ReportEvents events;
+  ReportEnergy energy;
+  ReportMemory memory;
   // The sum over all intervals: before = under the mapping at the start, after = under the mapping
   // in force.
   std::vector<ReportDomain> domains;

@@ -111,6 +111,21 @@ Json topology_json(const Report& report) {
           {"devices", devices}};
 }
 
+Json energy_json(const ReportEnergy& energy) {
+  return {{"seconds", energy.seconds},
+          {"package_joules", or_null(energy.package_joules)},
+          {"dram_joules", or_null(energy.dram_joules)},
+          {"why_no_package", energy.why_no_package},
+          {"why_no_dram", energy.why_no_dram}};
+}
+
+Json memory_json(const ReportMemory& memory) {
+  return {{"local_bytes", or_null(memory.local_bytes)},
+          {"total_bytes", or_null(memory.total_bytes)},
+          {"remote_share", or_null(memory.remote_share)},
+          {"why_unknown", memory.why}};
+}
+
 Json texts_json(const std::vector<std::pair<std::string, std::string>>& texts) {
   Json json = Json::object();
   for (const auto& [key, value] : texts) json[key] = value;
@@ -149,6 +164,8 @@ std::string to_json(const Report& report) {
                      {"modelled", array_of(report.modelled, cell_json)},
                      {"intervals", array_of(report.intervals, interval_json)},
                      {"events", events},
+                     {"energy", energy_json(report.energy)},
+                     {"memory", memory_json(report.memory)},
                      {"totals", totals},
                      {"notes", report.notes}};
   // Names of nodes and files may hold bytes that are not UTF-8. They must not lose the report.

@@ -94,11 +94,28 @@ struct ondeloc_record_detach {
   struct ondeloc_cell off_node;
 };
 
-/* END: counts of the listener. */
+/* Of two states of one kind of counter, the higher one is told. */
+enum ondeloc_energy_state {
+  ONDELOC_ENERGY_ABSENT = 0,     /* the kernel has no such counter, or nobody looked */
+  ONDELOC_ENERGY_KNOWN = 1,      /* microjoules is a number */
+  ONDELOC_ENERGY_WRAPPED = 2,    /* a counter may have wrapped `detail` times: more than once */
+  ONDELOC_ENERGY_UNREADABLE = 3, /* detail: errno */
+};
+struct ondeloc_energy {
+  uint32_t state;
+  uint32_t detail;
+  uint64_t microjoules;
+};
+
+/* END: counts of the listener, and the energy of the node from the first task's start to the last
+ * one's end. */
 struct ondeloc_record_end {
   struct ondeloc_record_head head;
-  uint64_t dropped;  /* events lost because the channel was full */
-  uint64_t rejected; /* events that were not records */
+  uint64_t dropped;   /* events lost because the channel was full */
+  uint64_t rejected;  /* events that were not records */
+  uint64_t energy_ns; /* time between the two readings; 0: nobody looked */
+  struct ondeloc_energy package_energy;
+  struct ondeloc_energy dram_energy;
 };
 
 #ifdef __cplusplus
@@ -109,7 +126,7 @@ static_assert(sizeof(ondeloc_record_sample) == 64);
 static_assert(sizeof(ondeloc_row_entry) == 24);
 static_assert(sizeof(ondeloc_record_row) == 24);
 static_assert(sizeof(ondeloc_record_detach) == 56);
-static_assert(sizeof(ondeloc_record_end) == 32);
+static_assert(sizeof(ondeloc_record_end) == 72);
 #endif
 
 #endif

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mapcore/base/escaped.h"
+#include "mapcore/base/joules_text.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/site/when.h"
@@ -48,27 +49,35 @@ std::vector<Row> rows_by(const SiteView& view,
   return rows;
 }
 
-std::string row_text(const std::string& name, const SiteTotals& totals) {
+// The column is there if any report tells energy.
+std::string energy_cell(const SiteSums& of_all, const std::string& text) {
+  return of_all.energy_reports > 0 ? fmt::format(" {:>9}", text) : "";
+}
+
+std::string row_text(const std::string& name, const SiteTotals& totals, const SiteSums& of_all) {
   const SiteSums& sums = totals.sums;
   // A long name has a line of its own.
   const bool fits = name.size() <= kNameWidth;
   const std::string above = fits ? "" : name + "\n", shown = fits ? name : "";
-  return above + fmt::format("{:<{}} {:>5} {:>5} {:>6} {:>6} {:>9} {:>9} {:>9} {:>9}\n", shown,
+  return above + fmt::format("{:<{}} {:>5} {:>5} {:>6} {:>6} {:>9} {:>9} {:>9} {:>9}{}\n", shown,
                              kNameWidth, totals.steps, totals.of(StepFate::kMoved),
                              totals.of(StepFate::kMissed),
                              totals.of(StepFate::kUncounted) + totals.of(StepFate::kUnfinished),
                              hours_text(sums.seconds), hours_text(sums.saved),
-                             hours_text(sums.missed), hours_text(sums.mapper_cpu));
+                             hours_text(sums.missed), hours_text(sums.mapper_cpu),
+                             energy_cell(of_all, joules_text(sums.package_joules)));
 }
 
 std::string table_text(const SiteView& view, const char* title,
                        const std::function<std::string(const SiteGroup&)>& name) {
   const std::vector<Row> rows = rows_by(view, name);
+  const SiteSums& of_all = view.account.totals.sums;
   std::string text =
-      fmt::format("\n{:<{}} {:>5} {:>5} {:>6} {:>6} {:>9} {:>9} {:>9} {:>9}\n", title, kNameWidth,
-                  "steps", "moved", "missed", "failed", "node time", "saved", "missed", "CPU");
+      fmt::format("\n{:<{}} {:>5} {:>5} {:>6} {:>6} {:>9} {:>9} {:>9} {:>9}{}\n", title, kNameWidth,
+                  "steps", "moved", "missed", "failed", "node time", "saved", "missed", "CPU",
+                  energy_cell(of_all, "energy"));
   for (std::size_t i = 0; i < std::min(rows.size(), view.most_rows); ++i)
-    text += row_text(rows[i].name, rows[i].totals);
+    text += row_text(rows[i].name, rows[i].totals, of_all);
   if (rows.size() > view.most_rows)
     text += fmt::format("and {} more (--top shows more rows)\n", rows.size() - view.most_rows);
   return text;
@@ -80,6 +89,13 @@ std::string fates_text(const SiteTotals& totals) {
     if (totals.of(row.fate) > 0)
       text += fmt::format("{:>8} {:<10} {}\n", totals.of(row.fate), row.name, row.meaning);
   return text;
+}
+
+std::string energy_text(const SiteSums& sums) {
+  if (sums.energy_reports <= 0) return "";
+  return fmt::format("energy of the nodes, as {} of {} reports tell: packages {}, memory {}\n",
+                     sums.energy_reports, sums.reports, joules_text(sums.package_joules),
+                     joules_text(sums.dram_joules));
 }
 
 std::string head_text(const SiteView& view) {
@@ -96,7 +112,7 @@ std::string head_text(const SiteView& view) {
       "gain, predicted: moves saved {} of node time ({}); {} more could have been saved ({})\n",
       hours_text(sums.saved), percent_of(std::max(0.0, sums.saved), sums.seconds),
       hours_text(sums.missed), percent_of(sums.missed, sums.seconds));
-  return text + fates_text(totals);
+  return text + energy_text(sums) + fates_text(totals);
 }
 
 std::string skipped_text(const SiteFiles& files) {

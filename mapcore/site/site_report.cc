@@ -35,6 +35,11 @@ constexpr auto kMetrics = std::to_array<SiteMetric>({
     {"remaps", "intervals in which ranks were moved", &SiteSums::remaps},
     {"migrations", "ranks that changed their NUMA node", &SiteSums::migrations},
     {"dropped_events", "events known to be lost", &SiteSums::dropped},
+    {"energy_reports", "reports that tell the energy of the packages", &SiteSums::energy_reports},
+    {"package_joules", "energy of the packages of the nodes, other jobs included",
+     &SiteSums::package_joules},
+    {"dram_joules", "energy of the memory of the nodes, other jobs included",
+     &SiteSums::dram_joules},
 });
 
 StepFate fate_of(const ReportRun& run) {
@@ -84,6 +89,9 @@ SiteSums sums_of(const ReportRun& run) {
   }
   for (const ReportedRank& rank : run.ranks) sums.migrations += rank.migrations;
   sums.dropped = static_cast<double>(run.dropped);
+  sums.energy_reports = run.use.package_joules ? 1 : 0;
+  sums.package_joules = run.use.package_joules.value_or(0);
+  sums.dram_joules = run.use.dram_joules.value_or(0);
   return sums;
 }
 

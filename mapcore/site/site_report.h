@@ -43,6 +43,9 @@ struct SiteSums {
   double bytes = 0, off_node_bytes = 0;
   double remaps = 0, migrations = 0;
   double dropped = 0;  // events
+  // Energy of the nodes while the steps ran on them: steps that share a node all count it.
+  double energy_reports = 0;  // that tell the energy of the packages
+  double package_joules = 0, dram_joules = 0;
 
   SiteSums& operator+=(const SiteSums& other);
 };

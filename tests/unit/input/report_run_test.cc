@@ -18,6 +18,8 @@ TEST_CASE("the story of a report has its intervals, decisions and ranks") {
                  {"t":1.5,"bytes":9,"cost_before":0.1,"decision":"remaps","moved":[3],
                   "ledger":-0.25,"migration":0.05}],
     "model":{"latency":"measured 2026-11-24 on n1"},
+    "energy":{"seconds":1.5,"package_joules":1250,"dram_joules":null,"why_no_dram":"no\u001bcounter"},
+    "memory":{"local_bytes":600,"total_bytes":1000,"remote_share":0.4},
     "totals":{"wall_ms":1500,"domains":[{"domain":"llc","bytes_before":1,"bytes_after":9},
               {"domain":"node","bytes_before":8,"messages_after":-3},{"domain":"moon"},7]},"notes":["a",5]})",
                                       "r");
@@ -38,7 +40,27 @@ TEST_CASE("the story of a report has its intervals, decisions and ranks") {
   CHECK(found->levels.after.bytes == std::array<double, kDomainCount>{0, 0, 9, 0, 0, 0});
   CHECK(found->levels.after.all_messages() == 0);
   CHECK(found->model.front().second == "measured 2026-11-24 on n1");
+  CHECK(use_text(found->use) ==
+        "energy of the node in 1.5 s: packages 1.25 kJ, memory unknown (no?counter)\n"
+        "memory traffic of the node: 1 kB, 40.0 % of it remote (measured)\n");
   CHECK(found->notes == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("energy and traffic that nobody knows have one reason each, and old reports none") {
+  const auto told = [](const std::string& keys) {
+    const auto run = parse_report_run("{\"intervals\":[],\"ranks\":[]" + keys + "}", "r");
+    REQUIRE(run.ok());
+    return use_text(run->use);
+  };
+  CHECK(told("").empty());
+  CHECK(told(R"(,"energy":{"package_joules":null,"why_no_package":"x","why_no_dram":"x"},
+                 "memory":{"why_unknown":"y"})") ==
+        "energy of the node: unknown (x)\nmemory traffic of the node: unknown (y)\n");
+  const auto hostile = parse_report_run(
+      R"({"intervals":[],"ranks":[],"energy":{"package_joules":-1e200,"dram_joules":1e200}})", "r");
+  REQUIRE(hostile.ok());
+  CHECK(hostile->use.package_joules == 0.0);
+  CHECK(hostile->use.dram_joules == 1e18);
 }
 
 TEST_CASE("odd reports are read as far as they go, or refused in a sentence") {

@@ -21,6 +21,9 @@ TEST_CASE(
   report.adapters = {{"mlx5_0", 30'000'000, 90'000'000}, {"mlx5_1", 30'000'000, 0}};
   CHECK(summary_line(report).find(", 150 MB to other nodes (60 % far from its adapter), ") !=
         std::string::npos);
+  report.energy.package_joules = 1000;
+  report.energy.dram_joules = 500;
+  CHECK(summary_line(report).ends_with("mapper 3 ms CPU of 1.5 s, the node used 1.5 kJ"));
   report.off_node.clear();
   CHECK(summary_line(report).find("other nodes") == std::string::npos);
 }

@@ -239,12 +239,12 @@ TEST_CASE("an interval below the site's minimum is told, not refused") {
 }
 
 TEST_CASE("plugstack.conf words") {
-  auto site = parse_site_options({"default=online,decide=never", "log=verbose",
-                                  "allow=online,profile,coordinated,lama,ranks:64",
-                                  "min-interval=1s", "libexec=/opt/o/libexec",
-                                  "rank-lib=/opt/o/lib/r.so", "topology=numa:2+core:1+pu:1",
-                                  "test-switch=no-rows", "test-switch=no-events", "min-uid=1000",
-                                  "oom=fair", "machine=/etc/epyc.json", "report-dir=/var/spool/o"});
+  auto site = parse_site_options(
+      {"default=online,decide=never", "log=verbose",
+       "allow=online,profile,coordinated,lama,ranks:64", "min-interval=1s",
+       "libexec=/opt/o/libexec", "rank-lib=/opt/o/lib/r.so", "topology=numa:2+core:1+pu:1",
+       "test-switch=no-rows", "test-switch=no-events", "test-switch=powercap:/t", "min-uid=1000",
+       "oom=fair", "machine=/etc/epyc.json", "report-dir=/var/spool/o"});
   REQUIRE(site.ok());
   CHECK(site->default_options == "online,decide=never");
   CHECK(site->log == SiteLog::kVerbose);
@@ -257,17 +257,33 @@ TEST_CASE("plugstack.conf words") {
   CHECK(site->libexec == "/opt/o/libexec");
   CHECK(site->rank_lib == "/opt/o/lib/r.so");
   CHECK(site->topology == "numa:2 core:1 pu:1");
-  CHECK(site->test_switches == std::vector<std::string>{"no-rows", "no-events"});
+  CHECK(site->test_switches == std::vector<std::string>{"no-rows", "no-events", "powercap:/t"});
   CHECK(parse_site_options({})->default_options == "off");
   CHECK(parse_site_options({})->min_uid == 0);
   CHECK(parse_site_options({"oom=first"})->oom == OomPolicy::kFirst);
-  for (const char* wrong : {"default=on",        "libexec=opt",       "speed=1",
-                            "default",           "default=",          "min-interval=0",
-                            "test-switch=x",     "min-uid=root",      "min-uid=-1",
-                            "oom=never",         "machine=epyc.json", "report-dir=spool",
-                            "default=profile:p", "default=static:f",  "default=online,decide=maybe",
-                            "default=help",      "log=all",           "allow=magic",
-                            "allow=online,",     "allow=ranks:0",     "allow=ranks:x"}) {
+  for (const char* wrong : {"default=on",
+                            "libexec=opt",
+                            "speed=1",
+                            "default",
+                            "default=",
+                            "min-interval=0",
+                            "test-switch=x",
+                            "test-switch=powercap:",
+                            "test-switch=powercap:a",
+                            "min-uid=root",
+                            "min-uid=-1",
+                            "oom=never",
+                            "machine=epyc.json",
+                            "report-dir=spool",
+                            "default=profile:p",
+                            "default=static:f",
+                            "default=online,decide=maybe",
+                            "default=help",
+                            "log=all",
+                            "allow=magic",
+                            "allow=online,",
+                            "allow=ranks:0",
+                            "allow=ranks:x"}) {
     CAPTURE(wrong);
     CHECK_FALSE(parse_site_options({wrong}).ok());
   }

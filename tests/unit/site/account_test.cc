@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "mapcore/base/joules_text.h"
 #include "mapcore/base/text.h"
 #include "mapcore/site/account_text.h"
 #include "mapcore/site/read_directory.h"
@@ -38,7 +39,7 @@ StepFate fate_of(const MadeStep& made) {
 // The sums of the steps of one program.
 struct Expected {
   std::size_t steps = 0, moved = 0;
-  double saved = 0, missed = 0, bytes = 0;
+  double saved = 0, missed = 0, bytes = 0, joules = 0;
 };
 
 MadeStep random_step(std::mt19937& random, std::uint32_t job) {
@@ -49,6 +50,7 @@ MadeStep random_step(std::mt19937& random, std::uint32_t job) {
   made.program = fmt::format("/opt/bin/app{}", below(7));
   made.partition = below(2) == 0 ? "batch" : "long";
   made.bytes = 1000 + below(100000);
+  made.joules = below(2) == 0 ? 0 : 1 + below(5000);
   if (below(3) == 0) {
     made.kind = DecisionKind::kRemaps;
     made.saved = 0.001 * below(1000);
@@ -115,6 +117,7 @@ TEST_CASE("a thousand reports add up, and every format shows the same numbers") 
       sum->saved += made.saved;
       sum->missed += made.gain;
       sum->bytes += made.bytes;
+      sum->joules += made.joules;
     }
   }
   const SiteFiles files = files_of(dir);
@@ -146,11 +149,30 @@ TEST_CASE("a thousand reports add up, and every format shows the same numbers") 
   CHECK(sum_of(prometheus, "ondeloc_site_steps{", 1) == all.steps);
   CHECK(sum_of(prometheus, "ondeloc_site_bytes{", 1) == Approx(all.bytes));
   CHECK(sum_of(prometheus, "ondeloc_site_predicted_saved_seconds{", 1) == Approx(all.saved));
+  CHECK(json["total"]["package_joules"].get<double>() == Approx(all.joules));
+  CHECK(sum_of(prometheus, "ondeloc_site_package_joules{", 1) == Approx(all.joules));
+  CHECK(sum_of(prometheus, "ondeloc_site_dram_joules{", 1) == Approx(all.joules / 10));
   CHECK(sum_of(influx, "ondeloc_bytes,cluster=meggie,hostname=n1,type=node,type-id=0,", 1) ==
         Approx(all.bytes));
   const std::string text = site_text(view);
   CHECK(text.find("1000 steps in 1000 reports") == 0);
   CHECK(text.find(fmt::format("{:>8} moved", all.moved)) != text.npos);
+  CHECK(text.find(fmt::format(": packages {}, memory {}\n", joules_text(all.joules),
+                              joules_text(all.joules / 10))) != text.npos);
+}
+
+TEST_CASE("the account has a column of energy only if a report tells it") {
+  for (const double joules : {0.0, 2500.0}) {
+    const TempDir dir;
+    write_made(dir, {.job = 1, .joules = joules});
+    write_made(dir, {.job = 2});
+    const SiteFiles files = files_of(dir);
+    const SiteAccount account = account_of(steps_of(files.reports));
+    const std::string text = site_text({files, account, number_of, ""});
+    CHECK((text.find("      CPU    energy\n") != text.npos) == (joules > 0));
+    CHECK((text.find("as 1 of 2 reports tell: packages 2.5 kJ, memory 250 J") != text.npos) ==
+          (joules > 0));
+  }
 }
 
 TEST_CASE("names that users choose cannot break a format") {

@@ -19,6 +19,7 @@ struct MadeStep {
   DecisionKind kind = DecisionKind::kKeeps;
   double bytes = 1e6, cost = 0.5, gain = 0, saved = 0;  // seconds of a run of ten
   bool complete = true, attached = true;
+  double joules = 0;  // of the packages; 0: unknown
 };
 
 inline constexpr double kMadeSeconds = 10, kMadeCpu = 0.25;
@@ -50,6 +51,7 @@ inline Report report_of(const MadeStep& made) {
   report.intervals = {interval};
   report.wall_ms = kMadeSeconds * 1000;
   report.mapper_cpu_ms = kMadeCpu * 1000;
+  if (made.joules > 0) report.energy = {kMadeSeconds, made.joules, made.joules / 10, "", ""};
   return report;
 }
 

@@ -7,11 +7,16 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 
 #include "mapcore/options/mapper_messages.h"
+#include "mapcore/options/powercap_switch.h"
 #include "mapcore/segment/record_check.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/spank/fake_spank.h"
+#include "tests/unit/temp_dir.h"
+
+#include "spank/callbacks.h"
 
 using namespace ondeloc;
 
@@ -127,6 +132,37 @@ TEST_CASE("a mapper that never started is not missed, and one that hangs costs a
   const Ended hangs("online");
   hangs.say(kStarted);
   CHECK(hangs.told().empty());  // no file, no word; the wait has ended
+}
+
+TEST_CASE("the END record has the energy since the tasks were forked") {
+  const TempDir tree;
+  const std::string zone = tree.file("intel-rapl:0");
+  std::filesystem::create_directory(zone);
+  write_text(zone + "/name", "package-0\n");
+  write_text(zone + "/energy_uj", "1000\n");
+  write_text(zone + "/max_energy_range_uj", "262143328850\n");
+  Step step;
+  step.request.watch = true;
+  step.request.site.test_switches = {std::string(kSwitchPowercap) + tree.path()};
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  step.fds.channel.read.reset(ends[0]);
+  step.fds.channel.write.reset(ends[1]);
+  stepd_task_post_fork(step);
+  write_text(zone + "/energy_uj", "1500\n");
+  stepd_task_post_fork(step);  // of the second task
+  write_text(zone + "/energy_uj", "1700\n");
+  send_end(step);
+  std::byte bytes[256];
+  const ssize_t got = read(ends[0], bytes, sizeof(bytes));
+  REQUIRE(got > 0);
+  std::span<const std::byte> rest(bytes, static_cast<std::size_t>(got));
+  const auto record = take_record(rest);
+  REQUIRE(record);
+  const auto& end = std::get<ondeloc_record_end>(*record);
+  CHECK(end.package_energy.state == ONDELOC_ENERGY_KNOWN);
+  CHECK(end.package_energy.microjoules == 700);
+  CHECK(end.energy_ns > 0);
 }
 
 TEST_CASE("the END record is written if there is room, and never blocks") {
