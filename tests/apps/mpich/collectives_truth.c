@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * collectives_truth SIZE... : every collective of MPI with blocks of these bytes, blocking, started
  * and persistent. After each call compares, cell by cell, what ondeloc has added to this rank's row
- * (the segment is that of ONDELOC_STEP; one cell holds all ranks of other nodes) with what MPICH
- * has handed to UCX (ucx_counts.c). Rank 0 prints one line for each case that differs, and at last
+ * (the segment is that of ONDELOC_STEP; so few ranks of other nodes have a cell each) with what
+ * MPICH has handed to UCX (ucx_counts.c). Rank 0 prints one line for each case that differs, and at
+ * last
  *
  *   cases C exact E bytes B wrong W
  *
@@ -26,13 +27,14 @@ enum { kRanks = 64 };
 static int rank, size;
 static const struct ondeloc_cell* row;
 static int row_cells;
+static int cells; /* of the first half of the row, then of the ranks of other nodes */
 static int cell_of_rank[kRanks];
 static int peer_of_endpoint[kRanks];
 static int (*truth)(struct ucx_cell*, int);
 static unsigned long long cases, exact, all_bytes, wrong_bytes;
 
 struct counts {
-  struct ondeloc_cell to[kRanks + 1];
+  struct ondeloc_cell to[kRanks + 1 + kRanks];
 };
 
 static void find_row(void) {
@@ -42,24 +44,26 @@ static void find_row(void) {
   const char* all = mmap(NULL, header->segment_size, PROT_READ, MAP_SHARED, atoi(fd + 3), 0);
   const uint32_t* local_plus_one = (const uint32_t*)(all + header->table_offset);
   row_cells = (int)header->row_cells;
+  cells = row_cells + (header->peer_cells > 0 ? size : 0);
   for (int r = 0; r < size; ++r)
-    cell_of_rank[r] = (local_plus_one[r] == 0 ? row_cells : (int)local_plus_one[r]) - 1;
+    cell_of_rank[r] = local_plus_one[r] == 0 ? row_cells + r : (int)local_plus_one[r] - 1;
   row = (const struct ondeloc_cell*)(all + header->rows_offset +
                                      (size_t)cell_of_rank[rank] * header->row_stride);
 }
 
 /* A barrier of its own would be counted: messages at the level of UCX come first. */
 static void read_counts(struct counts* ours, struct counts* theirs) {
-  struct ucx_cell cells[kRanks];
-  const int endpoints = truth(cells, kRanks);
+  struct ucx_cell handed[kRanks];
+  const int endpoints = truth(handed, kRanks);
   memset(theirs, 0, sizeof(*theirs));
   for (int e = 0; e < endpoints; ++e) {
     const int peer = peer_of_endpoint[e];
     if (peer < 0) continue;
-    theirs->to[cell_of_rank[peer]].bytes += cells[e].bytes;
-    theirs->to[cell_of_rank[peer]].messages += cells[e].messages;
+    theirs->to[cell_of_rank[peer]].bytes += handed[e].bytes;
+    theirs->to[cell_of_rank[peer]].messages += handed[e].messages;
   }
   memcpy(ours->to, row, (size_t)row_cells * sizeof(*row));
+  memcpy(ours->to + row_cells, row + 2 * row_cells, (size_t)(cells - row_cells) * sizeof(*row));
 }
 
 static int most_bytes(struct ucx_cell* now, const struct ucx_cell* before, int endpoints) {
@@ -90,7 +94,7 @@ static void learn_endpoints(void) {
 static void compare(const struct counts* b0, const struct counts* t0, const struct counts* b1,
                     const struct counts* t1, unsigned long long result[3]) {
   memset(result, 0, 3 * sizeof(*result));
-  for (int to = 0; to < row_cells; ++to) {
+  for (int to = 0; to < cells; ++to) {
     if (to == cell_of_rank[rank]) continue;
     const long long ours = (long long)(b1->to[to].bytes - b0->to[to].bytes);
     const long long theirs = (long long)(t1->to[to].bytes - t0->to[to].bytes);
