@@ -19,10 +19,10 @@ const std::string& nic_in_force(const Step& step);
 // milliseconds, and tasks that search at the same time wait for each other in the kernel.
 void find_adapters(spank_t spank, Step& step, const std::string& root = "");
 
-// In task_init, after the task was bound: sets the variables of
-// devices/nic_plan.h and ONDELOC_NIC. The choice follows the mask that the task has now. Error: the
-// user named an adapter that the node does not have; nothing is set. If
-// find_adapters() was not called, the task searches. `root` lets tests read a made-up tree.
+// In task_init, after the task was bound: sets the variables of devices/nic_plan.h and ONDELOC_NIC.
+// The choice follows the mask that the task has now. Error: the user named an adapter that the node
+// does not have; nothing is set. If find_adapters() was not called, the task searches. `root` lets
+// tests read a made-up tree.
 Status choose_nic(spank_t spank, const Step& step, std::uint32_t local_rank,
                   const std::string& root = "");
 

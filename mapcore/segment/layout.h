@@ -16,14 +16,15 @@
  *
  * A row is twice row_cells = local_ranks + 1 cells. Cell j of the first half counts what this rank
  * sent to local rank j (readers leave the rank's own cell out); the last cell counts what it sent
- * to ranks off the node that have no cell of their own. The second half counts in the same way what this rank fetched by one-sided
- * communication, so cell j holds data that went from rank j to this rank. Nobody touches the second
- * half before the rank has noted ONDELOC_NOTE_ONE_SIDED. Behind both halves lie the cells of ranks
- * off the node (peer_cells.h): peer_cells cells of what was sent, as many of what was fetched, then
- * as many uint32: the world rank of each + 1, 0 = not in use. Each row starts on a page of its own,
- * so that first touch puts it on its writer's NUMA node. Cells only grow. A row has one writer
- * process, which uses relaxed 64-bit stores, or relaxed fetch_add under MPI_THREAD_MULTIPLE. Readers copy what they need once and trust nothing: they check every index
- * and offset against the size of the file.
+ * to ranks off the node that have no cell of their own. The second half counts in the same way what
+ * this rank fetched by one-sided communication, so cell j holds data that went from rank j to this
+ * rank. Nobody touches the second half before the rank has noted ONDELOC_NOTE_ONE_SIDED. Behind
+ * both halves lie the cells of ranks off the node (peer_cells.h): peer_cells cells of what was
+ * sent, as many of what was fetched, then as many uint32: the world rank of each + 1, 0 = not in
+ * use. Each row starts on a page of its own, so that first touch puts it on its writer's NUMA node.
+ * Cells only grow. A row has one writer process, which uses relaxed 64-bit stores, or relaxed
+ * fetch_add under MPI_THREAD_MULTIPLE. Readers copy what they need once and trust nothing: they
+ * check every index and offset against the size of the file.
  */
 /* clang-format on */
 #ifndef ONDELOC_MAPCORE_SEGMENT_LAYOUT_H
