@@ -198,58 +198,6 @@ class Reports(TwoNodes):
                 self.assertEqual(self.place(*files), expected)
 
 
-class OwnNetworks(TwoNodes):
-    """Each node has a network of its own. The kernel counts what leaves it, headers and Slurm's own messages included."""
-    conf = ["--network", "198.51.100"]
-    MESSAGES, LENGTH = 300, 65536
-
-    def left_nodes(self):
-        """Returns the bytes that have left the nodes so far, as the kernel counts them on the bridge."""
-        name = re.search("PRIVATE_SLURM_NETWORK='(.+)'", (DIR / "env").read_text(encoding="ascii"))[1]
-        return sum(int(pathlib.Path(f"/sys/class/net/{name}-{node}/statistics/rx_bytes").read_text(encoding="ascii"))
-                   for node in range(2))
-
-    def run_on(self, hosts, name):
-        """Returns who sent how much to whom, as the ranks say, the reports, and the bytes that left the nodes."""
-        self.write(f"{name}.hosts", "".join(f"node{host}\n" for host in hosts))
-        before = self.left_nodes()
-        result = self.srun_on_two("partners", "-m", str(self.MESSAGES), "-b", str(self.LENGTH), "-p", "0",
-                                  distribution="arbitrary", ondeloc=f"online,decide=never,report={name}-%N.json",
-                                  env={"SLURM_HOSTFILE": f"{self.dir}/{name}.hosts", "OMPI_MCA_btl_tcp_if_include": "eth0"})
-        left = self.left_nodes() - before
-        return self.of_partners(result.stdout), [self.report(f"{name}-node{node}.json") for node in range(2)], left
-
-    def assert_off_node(self, said, reports, hosts):
-        """Checks the matrices of the reports, and returns the bytes between nodes."""
-        self.assertEqual(len(said), 8)
-        cells = [cell for report in reports for cell in report["matrix"] + report["off_node_matrix"]]
-        self.assertEqual({(cell["src"], cell["dst"]): (cell["bytes"], cell["messages"]) for cell in cells}, said)
-        off = sum(length for (src, dst), (length, _) in said.items() if hosts[src] != hosts[dst])
-        self.assertEqual(sum(row["bytes"] for report in reports for row in report["off_node"]), off)
-        return off
-
-    def assert_seen_by_kernel(self, left, off):
-        self.assertGreaterEqual(left, off)
-        self.assertLess(left, 1.1 * off + 2e6)
-
-    def test_place_lowers_the_bytes_that_leave_the_nodes_as_predicted(self):
-        worst = [0, 1, 1, 0]  # every partner is on the other node
-        said, reports, left = self.run_on(worst, "before")
-        off = self.assert_off_node(said, reports, worst)
-        self.assertEqual(off, sum(length for length, _ in said.values()))
-        self.assert_seen_by_kernel(left, off)
-        told = self.run_user(profiling.ONDELOC, "place", "before-node0.json", "before-node1.json", "-H", "node[0-1]",
-                             "-t", "numa:2 core:1 pu:1", "-f", "json", "-o", "best")
-        self.assertEqual((told.returncode, told.stderr), (0, ""))
-        predicted = json.loads(told.stdout)["layouts"][-1]["off_node_bytes"]
-        self.assertEqual(predicted, off / 2)
-        hosts = [int(host[-1]) for host in pathlib.Path(self.dir, "best.hosts").read_text(encoding="ascii").split()]
-        said, reports, left_then = self.run_on(hosts, "placed")
-        self.assertEqual(self.assert_off_node(said, reports, hosts), predicted)
-        self.assert_seen_by_kernel(left_then, predicted)
-        print(f"left the nodes: {left} bytes before ({off} counted), {left_then} placed ({predicted:.0f} predicted)")
-
-
 class Heterogeneous(TwoNodes):
     """srun ... : ...: two components, each a job with a slurmstepd of its own, and one world of four ranks."""
     # Only sched/backfill starts such jobs, every half minute unless told otherwise.
