@@ -46,21 +46,18 @@ void say_spanning(const Machine& machine, const RankCpus& placement) {
       spanning, placement.size()));
 }
 
-// One matrix, or one for each interval.
-using Series = SeriesWorkload;
-
-std::span<const double> off_node_of(const Series& series, std::size_t interval) {
+std::span<const double> off_node_of(const SeriesWorkload& series, std::size_t interval) {
   return interval < series.off_node.size() ? std::span<const double>(series.off_node[interval])
                                            : std::span<const double>();
 }
 
-bool sends_off_node(const Series& series, std::size_t rank) {
+bool sends_off_node(const SeriesWorkload& series, std::size_t rank) {
   return std::any_of(
       series.off_node.begin(), series.off_node.end(),
       [rank](const std::vector<double>& bytes) { return rank < bytes.size() && bytes[rank] > 0; });
 }
 
-void say_far(const MachineChoice& choice, const SlotSet& slots, const Series& series) {
+void say_far(const MachineChoice& choice, const SlotSet& slots, const SeriesWorkload& series) {
   const AdapterPaths& ways = choice.model.adapters;
   std::vector<std::size_t> far;
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -221,20 +218,21 @@ std::string to_json_text(const MachineChoice& choice, const std::vector<Term>& t
   return json_text(all);
 }
 
-Result<Series> read_traffic(const EvaluateOptions& options) {
+Result<SeriesWorkload> read_traffic(const EvaluateOptions& options) {
   const std::string& file = options.intervals.empty() ? options.traffic.file : options.intervals;
   auto source = open_traffic(file, options.intervals.empty() ? Need::kTraffic : Need::kSeries);
   if (!source) return std::move(source).error();
   if (options.intervals.empty()) {
     auto work = read_workload(*source, options.traffic);
     if (!work) return std::move(work).error();
-    return Series{std::move(work->part), {std::move(work->matrix)}, {std::move(work->off_node)}};
+    return SeriesWorkload{
+        std::move(work->part), {std::move(work->matrix)}, {std::move(work->off_node)}};
   }
   return read_series(*source, file, options.seconds);
 }
 
 Result<RankCpus> read_mapping(const EvaluateOptions& options, const MachineChoice& choice,
-                              const Series& series) {
+                              const SeriesWorkload& series) {
   const CommMatrix& first = series.matrices.front();
   const auto ranks = number_of_ranks(first, options.ranks);
   if (!ranks) return ranks.error();

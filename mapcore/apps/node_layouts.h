@@ -37,7 +37,7 @@ inline constexpr const char* kLayoutLegend =
     "adapter; cost: predicted time of the messages between nodes\n";
 nlohmann::ordered_json layout_json(const LayoutRow& row, const std::string& fullest);
 
-// One node of a distribution.
+// The ranks that a distribution puts on a node, and their mapping inside it.
 struct NodeMapping {
   std::vector<int> ranks;
   Layout layout;

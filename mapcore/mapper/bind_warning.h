@@ -18,7 +18,7 @@ struct BoundRank {
   CpuSet unused;
 };
 
-// One sentence without the name of the file, or nothing:
+// Returns a sentence that does not name the file if one of these holds, else an empty text:
 //   GPU       Slurm or the user gave the rank GPUs (GpuUse's source slurm), their place is known,
 //             the step has CPUs near them, and not all CPUs of the rank are near them;
 //   adapter   the step is on several nodes, the rank surely sends through one adapter, the rank's

@@ -22,7 +22,7 @@ class ThreadCounts {
 
   // Counts the threads of each rank that has lines for threads. Nothing is done if none has.
   void look(const Ranks& ranks);
-  // One sentence for each rank whose numbers differ, by rank.
+  // Returns a sentence for each rank whose numbers differ, in the order of the ranks.
   std::vector<std::string> notes() const;
 
  private:

@@ -130,8 +130,7 @@ constexpr auto kRows = std::to_array<SiteRow>({
      [](const SiteOptions& s) { return s.topology; }},
     {"test-switch", "no-rows|no-events|powercap:DIR", "none",
      "for tests: the mapper reads no rows, only events; nobody listens to events; or energy is "
-     "read "
-     "in a made tree",
+     "read in a made tree",
      add_switch, get_switches},
 });
 

@@ -78,7 +78,7 @@ class Checks:
         return self.counting.of_report(self.case.report("run.json"))
 
     def beyond(self, program, place, mode, env=None):
-        """Returns what was counted beyond what the program says, and the lines of the tool."""
+        """Returns the messages that ondeloc counted and the program did not send, and the lines that the tool wrote."""
         lines = self.run(program, place, MODES[mode], env)
         beyond = self.counting.minus(self.counted(mode), self.case.said())
         for name in "run.json", "run.prof":

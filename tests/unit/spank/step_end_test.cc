@@ -134,6 +134,29 @@ TEST_CASE("a mapper that never started is not missed, and one that hangs costs a
   CHECK(hangs.told().empty());  // no file, no word; the wait has ended
 }
 
+namespace {
+
+void open_channel(Step& step) {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  step.fds.channel.read.reset(ends[0]);
+  step.fds.channel.write.reset(ends[1]);
+}
+
+// The record in the channel, which has to be END.
+ondeloc_record_end read_end(const Step& step) {
+  std::byte bytes[4096];
+  const ssize_t got = read(step.fds.channel.read.get(), bytes, sizeof(bytes));
+  REQUIRE(got > 0);
+  std::span<const std::byte> rest(bytes, static_cast<std::size_t>(got));
+  const auto record = take_record(rest);
+  REQUIRE(record);
+  REQUIRE(std::holds_alternative<ondeloc_record_end>(*record));
+  return std::get<ondeloc_record_end>(*record);
+}
+
+}  // namespace
+
 TEST_CASE("the END record has the energy since the tasks were forked") {
   const TempDir tree;
   const std::string zone = tree.file("intel-rapl:0");
@@ -142,24 +165,15 @@ TEST_CASE("the END record has the energy since the tasks were forked") {
   write_text(zone + "/energy_uj", "1000\n");
   write_text(zone + "/max_energy_range_uj", "262143328850\n");
   Step step;
+  open_channel(step);
   step.request.watch = true;
   step.request.site.test_switches = {std::string(kSwitchPowercap) + tree.path()};
-  int ends[2];
-  REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
-  step.fds.channel.read.reset(ends[0]);
-  step.fds.channel.write.reset(ends[1]);
   stepd_task_post_fork(step);
   write_text(zone + "/energy_uj", "1500\n");
   stepd_task_post_fork(step);  // of the second task
   write_text(zone + "/energy_uj", "1700\n");
   send_end(step);
-  std::byte bytes[256];
-  const ssize_t got = read(ends[0], bytes, sizeof(bytes));
-  REQUIRE(got > 0);
-  std::span<const std::byte> rest(bytes, static_cast<std::size_t>(got));
-  const auto record = take_record(rest);
-  REQUIRE(record);
-  const auto& end = std::get<ondeloc_record_end>(*record);
+  const ondeloc_record_end end = read_end(step);
   CHECK(end.package_energy.state == ONDELOC_ENERGY_KNOWN);
   CHECK(end.package_energy.microjoules == 700);
   CHECK(end.energy_ns > 0);
@@ -167,19 +181,11 @@ TEST_CASE("the END record has the energy since the tasks were forked") {
 
 TEST_CASE("the END record is written if there is room, and never blocks") {
   Step step;
-  int ends[2];
-  REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
-  step.fds.channel.read.reset(ends[0]);
-  step.fds.channel.write.reset(ends[1]);
+  open_channel(step);
   send_end(step);
-  std::byte bytes[4096];
-  const ssize_t got = read(ends[0], bytes, sizeof(bytes));
-  REQUIRE(got > 0);
-  std::span<const std::byte> rest(bytes, static_cast<std::size_t>(got));
-  const auto record = take_record(rest);
-  REQUIRE(record);
-  CHECK(std::holds_alternative<ondeloc_record_end>(*record));
-  while (write(ends[1], bytes, sizeof(bytes)) > 0) {
+  (void)read_end(step);
+  const std::byte bytes[4096]{};
+  while (write(step.fds.channel.write.get(), bytes, sizeof(bytes)) > 0) {
   }
   send_end(step);
 }
