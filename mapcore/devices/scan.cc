@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -32,9 +33,23 @@ void read_place(const Sysfs& sys, const std::string& directory, Device& device) 
     device.near = *std::move(cpus);
 }
 
-bool is_function_of_other(const Sysfs& sys, const std::string& directory) {
-  return !directory.empty() && sys.exists(directory + "/physfn");
-}
+// Tells virtual functions of adapters. The functions of one adapter lie side by side, so the
+// directory that they lie in stays open until another is asked for.
+class FunctionTest {
+ public:
+  explicit FunctionTest(const Sysfs& sys) : sys_(sys) {}
+  bool operator()(const std::string& directory) {
+    if (directory.empty()) return false;
+    const std::size_t slash = directory.rfind('/');
+    if (!above_ || directory.compare(0, slash, above_->path()) != 0)
+      above_.emplace(sys_, directory.substr(0, slash));
+    return above_->exists(directory.substr(slash + 1) + "/physfn");
+  }
+
+ private:
+  const Sysfs& sys_;
+  std::optional<SysfsFolder> above_;
+};
 
 // PCI directories of virtual functions. A function is in several classes, and there may be
 // hundreds.
@@ -59,16 +74,17 @@ void read_rdma_port(const Sysfs& sys, const std::string& path, const std::string
 }
 
 void add_rdma(const Sysfs& sys, std::vector<Device>& devices, Functions& functions) {
-  const std::string kClass = "/sys/class/infiniband/";
-  for (const std::string& name : sys.list(kClass)) {
-    const std::string path = kClass + name;
-    std::string directory = sys.pci_directory(path + "/device");
+  const SysfsFolder adapters(sys, "/sys/class/infiniband");
+  FunctionTest is_function(sys);
+  for (const std::string& name : adapters.list()) {
+    const std::string path = adapters.path() + "/" + name;
+    std::string directory = adapters.pci_directory(name);
     // Software RDMA has no device of its own, only the Ethernet adapter that it sends through.
     if (directory.empty()) {
       const std::string parent = sys.read(path + "/parent");
-      if (!parent.empty()) directory = sys.pci_directory("/sys/class/net/" + parent + "/device");
+      if (!parent.empty()) directory = SysfsFolder(sys, "/sys/class/net").pci_directory(parent);
     }
-    if (is_function_of_other(sys, directory)) {
+    if (is_function(directory)) {
       functions.insert(std::move(directory));
       continue;
     }
@@ -98,10 +114,11 @@ double speed_of_net(const Sysfs& sys, const std::string& path) {
 }
 
 void add_slingshot(const Sysfs& sys, std::vector<Device>& devices) {
-  const std::string kClass = "/sys/class/cxi/";
-  for (const std::string& name : sys.list(kClass)) {
-    const std::string directory = sys.pci_directory(kClass + name + "/device");
-    if (is_function_of_other(sys, directory) || devices.size() >= kMostDevices) continue;
+  const SysfsFolder adapters(sys, "/sys/class/cxi");
+  FunctionTest is_function(sys);
+  for (const std::string& name : adapters.list()) {
+    const std::string directory = adapters.pci_directory(name);
+    if (is_function(directory) || devices.size() >= kMostDevices) continue;
     Device device{DeviceKind::kSlingshot, name};
     read_place(sys, directory, device);
     device.fabric = "cxi";
@@ -114,13 +131,14 @@ void add_slingshot(const Sysfs& sys, std::vector<Device>& devices) {
 }
 
 void add_ethernet(const Sysfs& sys, std::vector<Device>& devices, const Functions& functions) {
-  const std::string kClass = "/sys/class/net/";
-  for (const std::string& name : sys.list(kClass)) {
-    const std::string path = kClass + name;
-    const std::string directory = sys.pci_directory(path + "/device");
+  const SysfsFolder interfaces(sys, "/sys/class/net");
+  FunctionTest is_function(sys);
+  for (const std::string& name : interfaces.list()) {
+    const std::string path = interfaces.path() + "/" + name;
+    const std::string directory = interfaces.pci_directory(name);
     if (directory.empty() || functions.count(directory) > 0 ||
-        is_known(devices, std::string(last_component(directory))) ||
-        is_function_of_other(sys, directory) || devices.size() >= kMostDevices)
+        is_known(devices, std::string(last_component(directory))) || is_function(directory) ||
+        devices.size() >= kMostDevices)
       continue;
     Device device{DeviceKind::kEthernet, name};
     read_place(sys, directory, device);
@@ -133,7 +151,7 @@ void add_ethernet(const Sysfs& sys, std::vector<Device>& devices, const Function
 
 void add_gpu(const Sysfs& sys, const std::string& name, const std::string& directory,
              std::vector<Device>& devices) {
-  if (is_function_of_other(sys, directory) || devices.size() >= kMostDevices) return;
+  if (FunctionTest(sys)(directory) || devices.size() >= kMostDevices) return;
   Device device{DeviceKind::kOtherGpu, name};
   read_place(sys, directory, device);
   if (is_known(devices, device.pci)) return;
@@ -170,12 +188,11 @@ std::vector<Device> scan_adapters(const std::string& root) {
 std::vector<Device> scan_gpus(const std::string& root) {
   const Sysfs sys(root);
   std::vector<Device> devices;
-  const std::string kDrivers = "/sys/bus/pci/drivers/nvidia/", kClass = "/sys/class/drm/";
-  for (const std::string& name : sys.list(kDrivers))
-    if (is_pci_address(name)) add_gpu(sys, name, sys.pci_directory(kDrivers + name), devices);
-  for (const std::string& name : sys.list(kClass))
-    if (name.starts_with("renderD"))
-      add_gpu(sys, name, sys.pci_directory(kClass + name + "/device"), devices);
+  const SysfsFolder driver(sys, "/sys/bus/pci/drivers/nvidia"), graphics(sys, "/sys/class/drm");
+  for (const std::string& name : driver.list())
+    if (is_pci_address(name)) add_gpu(sys, name, driver.pci_directory(name), devices);
+  for (const std::string& name : graphics.list())
+    if (name.starts_with("renderD")) add_gpu(sys, name, graphics.pci_directory(name), devices);
   return devices;
 }
 

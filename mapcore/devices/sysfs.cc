@@ -12,7 +12,6 @@
 #include <memory>
 
 #include "mapcore/base/text.h"
-#include "mapcore/base/unique_fd.h"
 #include "mapcore/devices/device.h"
 
 namespace ondeloc {
@@ -75,11 +74,17 @@ bool Sysfs::exists(const std::string& path) const {
   return access((root_ + path).c_str(), F_OK) == 0;
 }
 
-std::string Sysfs::link(const std::string& path) const {
+namespace {
+
+std::string link_at(int folder, const std::string& path) {
   char target[PATH_MAX];
-  const ssize_t size = readlink((root_ + path).c_str(), target, sizeof(target));
+  const ssize_t size = readlinkat(folder, path.c_str(), target, sizeof(target));
   return size <= 0 ? "" : std::string(target, static_cast<std::size_t>(size));
 }
+
+}  // namespace
+
+std::string Sysfs::link(const std::string& path) const { return link_at(AT_FDCWD, root_ + path); }
 
 std::string Sysfs::link_name(const std::string& path) const {
   return std::string(last_component(link(path)));
@@ -97,13 +102,6 @@ std::string up_to_pci(std::string path) {
 }  // namespace
 
 std::string Sysfs::pci_directory(const std::string& path) const {
-  // The entry of a class is a link whose text names all devices above it. To resolve it took
-  // four times as long, which shows with hundreds of virtual functions.
-  constexpr std::string_view kDevice = "/device", kDevices = "/devices/";
-  const bool is_entry = path.ends_with(kDevice);
-  const std::string target = link(path.substr(0, path.size() - (is_entry ? kDevice.size() : 0)));
-  if (const std::size_t at = target.find(kDevices); at != target.npos)
-    return up_to_pci("/sys" + target.substr(at));
   const auto resolve = [](const std::string& name) {
     const std::unique_ptr<char, void (*)(void*)> real(realpath(name.c_str(), nullptr), std::free);
     return real ? std::string(real.get()) : std::string();
@@ -113,6 +111,32 @@ std::string Sysfs::pci_directory(const std::string& path) const {
   if (!directory.starts_with(base)) return "";  // a link that leaves a test's tree
   directory.erase(0, base.size());
   return up_to_pci(std::move(directory));
+}
+
+SysfsFolder::SysfsFolder(const Sysfs& sys, std::string path)
+    : sys_(sys),
+      path_(std::move(path)),
+      fd_(open((sys.root_ + path_).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+
+// Without a descriptor the path would be one below the working directory.
+bool SysfsFolder::exists(const std::string& path) const {
+  return fd_.valid() && faccessat(fd_.get(), path.c_str(), F_OK, 0) == 0;
+}
+
+std::string SysfsFolder::link(const std::string& path) const {
+  return fd_.valid() ? link_at(fd_.get(), path) : "";
+}
+
+// The entry of a class is a link whose text names all devices above it. To resolve it took four
+// times as long.
+std::string SysfsFolder::pci_directory(const std::string& entry) const {
+  constexpr std::string_view kDevices = "/devices/";
+  const std::string target = link(entry);
+  if (const std::size_t at = target.find(kDevices); at != target.npos)
+    return up_to_pci("/sys" + target.substr(at));
+  const std::string path = path_ + "/" + entry;
+  std::string directory = sys_.pci_directory(path + "/device");
+  return directory.empty() ? sys_.pci_directory(path) : directory;
 }
 
 }  // namespace ondeloc

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "mapcore/base/unique_fd.h"
+
 namespace ondeloc {
 
 class Sysfs {
@@ -35,7 +37,30 @@ class Sysfs {
   static constexpr std::size_t kMostEntries = 4096;
 
  private:
+  friend class SysfsFolder;
   std::string root_;
+};
+
+// A directory that stays open. With hundreds of virtual functions, most of the time of a search is
+// the kernel's walk along paths: a path that starts in the directory has fewer components. Owns the
+// descriptor.
+class SysfsFolder {
+ public:
+  // A directory that is missing is an empty one. `sys` has to live longer.
+  SysfsFolder(const Sysfs& sys, std::string path);
+
+  // The functions do the same as those of Sysfs, for paths below the directory.
+  std::vector<std::string> list() const { return sys_.list(path_); }
+  bool exists(const std::string& path) const;
+  std::string link(const std::string& path) const;
+  // The directory of the PCI device that an entry of a class, such as "mlx5_0", belongs to.
+  std::string pci_directory(const std::string& entry) const;
+  const std::string& path() const { return path_; }
+
+ private:
+  const Sysfs& sys_;
+  std::string path_;
+  UniqueFd fd_;
 };
 
 // The last component of a path.
