@@ -24,11 +24,14 @@ CRASH_OF_BTL_TCP = "Open MPI failed to TCP connect to a peer"
 
 class TwoNodes(profiling.Profiling):
     conf = []
+    topology = None  # of the site, in place of the one that all tests share
 
     @classmethod
     def setUpClass(cls):
         plugin = next(line for line in harness.PLUGSTACK.read_text(encoding="ascii").splitlines()
                       if line.startswith("optional"))
+        if cls.topology:
+            plugin = re.sub(r"topology=\S+", f"topology={cls.topology}", plugin)
         subprocess.run([PRIVATE_SLURM, "start", DIR, "--nodes", "2", "--cpus", "2", "--plugin", plugin, *cls.conf], check=True)
         cls.addClassCleanup(subprocess.run, [PRIVATE_SLURM, "stop", DIR], check=True)
 

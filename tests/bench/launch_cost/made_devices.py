@@ -1,51 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node with made-up devices: 8 adapters of 25 virtual functions each, and 8 GPUs, laid over /sys in a mount namespace."""
 import contextlib
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "slurm"))
+from made_sysfs import Layer, add_adapter, link, pci_device  # noqa: E402 pylint: disable=wrong-import-position
+
 ADAPTERS, FUNCTIONS, GPUS = 8, 25, 8
-INSIDE = "ONDELOC_BENCH_NAMESPACE"
-
-
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{text}\n", encoding="ascii")
-
-
-def link(path, target):
-    """Makes a relative link, as the kernel does."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.symlink_to(os.path.relpath(target, path.parent))
-
-
-def pci_device(sys_tree, number, address, driver, vendor):
-    path = sys_tree / "devices" / f"pci0000:{16 * (number + 1):02x}" / address
-    write(path / "numa_node", number % 2)
-    write(path / "local_cpulist", number % 2)
-    write(path / "vendor", vendor)
-    link(path / "driver", sys_tree / "bus/pci/drivers" / driver)
-    link(sys_tree / "bus/pci/drivers" / driver / address, path)
-    return path
-
-
-def add_adapter(sys_tree, pci, name):
-    path = pci / "infiniband" / name
-    link(path / "device", pci)
-    port = path / "ports/1"
-    for file, text in (("state", "4: ACTIVE"), ("rate", "100 Gb/sec (4X EDR)"), ("link_layer", "InfiniBand"), ("sm_lid", "0x1"),
-                       ("gids/0", "fe80:0000:0000:0000:248a:0703:001e:39fe")):
-        write(port / file, text)
-    link(sys_tree / "class/infiniband" / name, path)
-    net = pci / "net" / f"ib{name.split('_')[1]}"
-    write(net / "operstate", "up")
-    write(net / "speed", "100000")
-    link(net / "device", pci)
-    link(sys_tree / "class/net" / net.name, net)
 
 
 def make_tree(sys_tree):
@@ -62,33 +27,14 @@ def make_tree(sys_tree):
         pci_device(sys_tree, gpu, f"0000:{16 * (gpu + 1) + 8:02x}:00.0", "nvidia", "0x10de")
 
 
-def enter_namespace():
-    """Runs this program again in a mount namespace of its own; returns there."""
-    if INSIDE not in os.environ:
-        os.execvpe("unshare", ["unshare", "--mount", sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
-
-
 class Devices:
-    """Two folders that can be laid over /sys: one with the devices and one without, because the layer itself takes time."""
+    """Two layers for /sys: one with the devices and one without, because the layer itself takes time."""
 
     def __init__(self, folder):
-        self.layers = {with_devices: pathlib.Path(folder, f"layer{with_devices}") for with_devices in (False, True)}
-        for with_devices, layer in self.layers.items():
-            lower = pathlib.Path(folder, f"sys{with_devices}")
-            lower.mkdir()
-            layer.mkdir()
-            if with_devices:
-                make_tree(lower)
-            subprocess.run(["mount", "-t", "overlay", "ondeloc-bench", "-o", f"lowerdir={lower}:/sys", layer], check=True)
-            subprocess.run(["mount", "--rbind", "/sys/fs", layer / "fs"], check=True)
+        self.layers = {with_devices: Layer(folder, with_devices, make_tree if with_devices else None) for with_devices in (False, True)}
 
-    @contextlib.contextmanager
     def laid(self, with_devices):
-        subprocess.run(["mount", "--rbind", self.layers[with_devices], "/sys"], check=True)
-        try:
-            yield
-        finally:
-            subprocess.run(["umount", "--lazy", "/sys"], check=True)
+        return self.layers[with_devices].laid()
 
     def check(self, ondeloc):
         """Returns an error unless ondeloc sees each adapter and GPU, and no virtual function."""
@@ -100,11 +46,12 @@ class Devices:
 
 @contextlib.contextmanager
 def made_devices():
-    """Yields Devices. Requires enter_namespace(), and that it was called before the private Slurm was started."""
+    """Yields Devices. Requires made_sysfs.enter_namespace(), called before the private Slurm was started."""
     folder = tempfile.mkdtemp(prefix="ondeloc-bench.")
+    devices = Devices(folder)
     try:
-        yield Devices(folder)
+        yield devices
     finally:
-        for layer in pathlib.Path(folder).glob("layer*"):
-            subprocess.run(["umount", "--lazy", "--recursive", layer], check=False)
+        for layer in devices.layers.values():
+            layer.remove()
         shutil.rmtree(folder)
