@@ -22,8 +22,9 @@ std::optional<std::uint64_t> hexadecimal(std::string_view text) {
 }
 
 struct MemoryArea {
-  std::uint64_t end;
-  bool is_private;
+  std::uint64_t begin = 0, end = 0;
+  std::string_view rest;  // "rw-p 00000000 00:00 0 [heap]"
+  bool is_private() const { return rest[3] == 'p'; }
 };
 
 // User addresses end below 2^63, so loops over the pages of areas that end there cannot
@@ -31,17 +32,30 @@ struct MemoryArea {
 constexpr std::uint64_t kEndOfUser = std::uint64_t{1} << 63;
 
 // "7f2c5c000000-7f2c5c021000 rw-p 00000000 00:00 0"
+std::optional<MemoryArea> read_area(std::string_view line) {
+  const std::size_t dash = line.find('-'), blank = line.find(' ');
+  if (blank == line.npos || dash > blank || blank + 4 >= line.size()) return std::nullopt;
+  const auto begin = hexadecimal(line.substr(0, dash));
+  const auto end = hexadecimal(line.substr(dash + 1, blank - dash - 1));
+  if (!begin || !end || *begin >= *end || *end > kEndOfUser) return std::nullopt;
+  return MemoryArea{*begin, *end, line.substr(blank + 1)};
+}
+
 std::unordered_map<std::uint64_t, MemoryArea> read_areas(std::string_view maps) {
   std::unordered_map<std::uint64_t, MemoryArea> found;
-  for (const std::string_view line : split(maps, '\n')) {
-    const std::size_t dash = line.find('-'), blank = line.find(' ');
-    if (blank == line.npos || dash > blank || blank + 4 >= line.size()) continue;
-    const auto begin = hexadecimal(line.substr(0, dash));
-    const auto end = hexadecimal(line.substr(dash + 1, blank - dash - 1));
-    if (begin && end && *begin < *end && *end <= kEndOfUser)
-      found[*begin] = {*end, line[blank + 4] == 'p'};
-  }
+  for (const std::string_view line : split(maps, '\n'))
+    if (const auto area = read_area(line)) found[area->begin] = *area;
   return found;
+}
+
+// Memory of no file: its inode is 0, and no name or one of the kernel's stands behind it.
+bool is_own(const MemoryArea& area) {
+  const auto fields = split(area.rest, ' ');
+  if (fields.size() < 4 || area.rest[1] != 'w' || !area.is_private() || fields[3] != "0")
+    return false;
+  const std::string_view name = trim_blanks(fields.back());
+  return fields.size() == 4 || name.empty() || name == "[heap]" || name.starts_with("[stack") ||
+         name.starts_with("[anon");
 }
 
 std::uint64_t number_after(std::string_view line, std::string_view name) {
@@ -59,6 +73,14 @@ bool is_interleaved(std::string_view line) {
 }
 
 }  // namespace
+
+std::vector<AddressRange> own_ranges(std::string_view maps) {
+  std::vector<AddressRange> ranges;
+  for (const std::string_view line : split(maps, '\n'))
+    if (const auto area = read_area(line); area && is_own(*area))
+      ranges.push_back({area->begin, area->end});
+  return ranges;
+}
 
 // "7f2c5c000000 default anon=33 dirty=33 N0=20 N1=13 kernelpagesize_kB=4"; blanks in names of files
 // are escaped.
@@ -80,7 +102,7 @@ PagesOnNode pages_on_node(std::string_view numa_maps, std::string_view maps, int
         std::max<std::uint64_t>(1, number_after(line, " kernelpagesize_kB="));
     const bool fits = pages < size / 1024 / page;
     found.ranges.push_back({*begin, area->second.end, fits ? pages * page * 1024 : size,
-                            area->second.is_private && line.find(" anon=") != line.npos});
+                            area->second.is_private() && line.find(" anon=") != line.npos});
   }
   return found;
 }

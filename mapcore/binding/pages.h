@@ -24,6 +24,14 @@ struct PagesOnNode {
   bool interleaved = false;
 };
 
+struct AddressRange {
+  std::uint64_t begin = 0, end = 0;
+  bool operator==(const AddressRange&) const = default;
+};
+// The mappings that only this process writes and that are no file's: heap, stacks, anonymous
+// memory. `maps`: the text of /proc/pid/maps.
+std::vector<AddressRange> own_ranges(std::string_view maps);
+
 // The mappings with pages on `node` (kernel's number), from the texts of /proc/pid/numa_maps and
 // /proc/pid/maps. A mapping that only one of them has came or went meanwhile and is left out.
 PagesOnNode pages_on_node(std::string_view numa_maps, std::string_view maps, int node);

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <tuple>
 
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
@@ -28,20 +30,48 @@ std::optional<std::string> read_small_file(const std::string& path, std::size_t 
   return text;
 }
 
-std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& root) {
-  const auto text = read_small_file(fmt::format("{}/proc/{}/stat", root, pid), 4096);
+namespace {
+
+std::optional<ProcessStat> read_stat(const std::string& path) {
+  const auto text = read_small_file(path, 4096);
   if (!text) return std::nullopt;
   // The name may hold blanks and brackets: what counts comes after the last ')', from field 3 on.
   const std::size_t name_end = text->rfind(')');
   if (name_end == std::string::npos || name_end + 2 > text->size()) return std::nullopt;
   const auto fields = split(std::string_view(*text).substr(name_end + 2), ' ');
-  constexpr std::size_t kState = 0, kParent = 4 - 3, kStart = 22 - 3;
+  constexpr std::size_t kState = 0, kParent = 4 - 3, kUser = 14 - 3, kSystem = 15 - 3,
+                        kStart = 22 - 3, kCpu = 39 - 3;
   if (fields.size() <= kStart) return std::nullopt;
   const auto parent = parse_unsigned(fields[kParent], INT32_MAX);
   const auto start = parse_unsigned(fields[kStart]);
   if (!parent || !start) return std::nullopt;
-  return ProcessStat{static_cast<pid_t>(*parent), *start,
-                     fields[kState] == "Z" || fields[kState] == "X"};
+  const auto cpu =
+      fields.size() > kCpu ? parse_unsigned(fields[kCpu], CpuSet::kMaxCpu - 1) : std::nullopt;
+  return ProcessStat{
+      static_cast<pid_t>(*parent), *start, fields[kState] == "Z" || fields[kState] == "X",
+      parse_unsigned(fields[kUser]).value_or(0) + parse_unsigned(fields[kSystem]).value_or(0),
+      PuOs(cpu ? static_cast<int>(*cpu) : -1)};
+}
+
+}  // namespace
+
+std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& root) {
+  return read_stat(fmt::format("{}/proc/{}/stat", root, pid));
+}
+
+// /proc/TID/stat has the CPU time of the whole process, so the file below task/ is read.
+std::vector<ThreadStat> in_order_of_creation(pid_t pid, std::span<const pid_t> tids,
+                                             const std::string& root) {
+  std::vector<ThreadStat> threads;
+  for (const pid_t tid : tids) {
+    const auto stat = read_stat(fmt::format("{}/proc/{}/task/{}/stat", root, pid, tid));
+    threads.push_back(stat ? ThreadStat{tid, stat->start, stat->used, stat->cpu} : ThreadStat{tid});
+  }
+  // The main thread is the first, even if an exec in another thread gave that thread its id.
+  std::sort(threads.begin(), threads.end(), [pid](const ThreadStat& a, const ThreadStat& b) {
+    return std::tuple(a.tid != pid, a.start, a.tid) < std::tuple(b.tid != pid, b.start, b.tid);
+  });
+  return threads;
 }
 
 namespace {

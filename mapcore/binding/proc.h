@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,23 @@ struct ProcessStat {
   pid_t parent = 0;
   std::uint64_t start = 0;  // clock ticks after boot, field 22 of /proc/pid/stat
   bool over = false;        // ended, but not reaped by its parent yet
+  std::uint64_t used = 0;   // clock ticks of CPU time, those of ended threads included
+  PuOs cpu{-1};             // that the main thread ran on last; -1: unknown
 };
 
 std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& root = "");
+
+struct ThreadStat {
+  pid_t tid = 0;
+  std::uint64_t start = 0;  // clock ticks after boot
+  std::uint64_t used = 0;   // clock ticks of CPU time
+  PuOs cpu{-1};             // that it ran on last; -1: unknown
+};
+// The threads `tids` of a process in the order in which it created them, the main thread first: the
+// kernel counts ids upwards, except when they start again from below. A thread that has ended
+// counts as the first to start.
+std::vector<ThreadStat> in_order_of_creation(pid_t pid, std::span<const pid_t> tids,
+                                             const std::string& root = "");
 std::optional<uid_t> read_process_uid(pid_t pid, const std::string& root = "");
 // Bytes of memory that only this process maps: they would move with it. Memory that several ranks
 // map (windows of MPI_Win_allocate_shared, the MPI library's segments, libraries) is not counted:

@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/binding/thread_places.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <utility>
-
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/proc.h"
 
 namespace ondeloc {
 
 std::vector<pid_t> ThreadPlaces::newcomers(pid_t pid) {
-  std::vector<std::pair<std::uint64_t, pid_t>> found;
   const std::vector<pid_t> alive = read_threads(pid);
-  for (const pid_t tid : alive) {
-    if (known_.contains(tid)) continue;
-    // The main thread is the first, even if an exec in another thread gave that thread its id.
-    const auto stat = tid == pid ? ProcessStat{} : read_process_stat(tid).value_or(ProcessStat{});
-    found.emplace_back(stat.start, tid);
-  }
+  std::vector<pid_t> fresh;
+  for (const pid_t tid : alive)
+    if (!known_.contains(tid)) fresh.push_back(tid);
   // The kernel may give the id of an ended thread to a new one.
   known_ = {alive.begin(), alive.end()};
-  std::sort(found.begin(), found.end());
   std::vector<pid_t> tids;
-  for (const auto& [start, tid] : found) tids.push_back(tid);
+  for (const ThreadStat& thread : in_order_of_creation(pid, fresh)) tids.push_back(thread.tid);
   return tids;
 }
 

@@ -34,6 +34,8 @@ void add_ranks(const MapperState& state, Report& report) {
       report.migrations += line.migrations;
     }
     if (state.gpus != nullptr) state.gpus->fill(local, line);
+    if (state.threads != nullptr) state.threads->fill(local, line);
+    if (state.pages != nullptr) state.pages->fill(local, line);
     report.ranks.push_back(std::move(line));
   }
 }
@@ -158,6 +160,12 @@ void collect_report(const MapperState& state, Report& report) {
     const auto& notes = state.placement->notes();
     report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   }
+  if (state.threads != nullptr) {
+    for (std::string& note : state.threads->notes(state.ranks))
+      report.notes.push_back(std::move(note));
+  }
+  if (std::string far = state.pages != nullptr ? state.pages->note(state.ranks) : ""; !far.empty())
+    report.notes.push_back(std::move(far));
   if (std::string away = note_of_ranks_away(report); !away.empty())
     report.notes.push_back(std::move(away));
   if (std::string far = note_of_far_senders(state, report); !far.empty())

@@ -8,7 +8,9 @@
 #include "mapcore/mapper/counters.h"
 #include "mapcore/mapper/gpu_watch.h"
 #include "mapcore/mapper/mapping_round.h"
+#include "mapcore/mapper/page_watch.h"
 #include "mapcore/mapper/placement.h"
+#include "mapcore/mapper/thread_arranger.h"
 #include "mapcore/report/report.h"
 #include "mapcore/step/config.h"
 
@@ -20,9 +22,11 @@ struct MapperState {
   const Machine& machine;
   const Ranks& ranks;
   const Counters& counters;
-  Placement* placement;       // nullptr when no slots could be made
-  const MappingRound* round;  // as placement
-  const GpuWatch* gpus;       // as placement
+  Placement* placement;           // nullptr when no slots could be made
+  const MappingRound* round;      // as placement
+  const GpuWatch* gpus;           // as placement
+  const ThreadArranger* threads;  // nullptr without threads=cores
+  const PageWatch* pages;
 };
 
 // Fills everything but intervals, events, remaps and times, which the loop keeps itself.

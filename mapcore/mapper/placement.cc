@@ -173,6 +173,10 @@ void Placement::follow_with_pages(const Ranks& ranks) {
   if (!page_moves_.empty()) page_moves_.run(ranks, notes_);
 }
 
+void Placement::bring_pages(LocalRank rank, std::span<const int> from) {
+  if (memory_follows_) page_moves_.add(rank, from, home_of(current_, rank).all);
+}
+
 Placement::Home Placement::home_of(const Mapping& mapping, LocalRank rank) const {
   const Slot& slot = slot_of(mapping, rank);
   return {plan_.machine.nodes[slot.node].os, nodes_under(plan_.machine, slot.pus)};

@@ -72,6 +72,12 @@ class Placement {
   bool pages_fit(const Mapping& wanted, std::span<const double> bytes) const;
   // Tries again to move pages that found no room when their rank was moved.
   void follow_with_pages(const Ranks& ranks);
+  // Asks that pages of a rank which are on the nodes `from` (kernel's numbers, ascending) move to
+  // the nodes of its slot. follow_with_pages() moves them. Nothing is done if memory does not
+  // follow.
+  void bring_pages(LocalRank rank, std::span<const int> from);
+  // False for a topology that is not the host's.
+  bool is_real() const { return real_; }
   // True if the step's cpuset is not the cpuset that was planned for: CPUs were taken away or given
   // back.
   bool cpuset_changed(const Ranks& ranks) const;

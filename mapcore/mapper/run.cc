@@ -23,8 +23,10 @@
 #include "mapcore/mapper/live_report.h"
 #include "mapcore/mapper/mapping_round.h"
 #include "mapcore/mapper/node_energy.h"
+#include "mapcore/mapper/page_watch.h"
 #include "mapcore/mapper/preliminary.h"
 #include "mapcore/mapper/report_levels.h"
+#include "mapcore/mapper/thread_arranger.h"
 #include "mapcore/mapper/thread_counts.h"
 #include "mapcore/options/mapper_messages.h"
 #include "mapcore/report/report_json.h"
@@ -74,6 +76,7 @@ class OnlineMapper {
         counters_(step_.ranks().count()),
         events_(step_.ranks().count()),
         threads_(config.options),
+        pages_(step_.ranks().count()),
         memory_(config.devices_root),
         interval_(std::max(config.options.interval_ms, config.min_interval_ms),
                   std::max({config.options.max_interval_ms, config.options.interval_ms,
@@ -96,6 +99,8 @@ class OnlineMapper {
       if (plan_when_ready()) step_.refresh(Clock::duration::zero());
       if (placement_) placement_->bind_attached_ranks(ranks());
       over_ = step_.is_over();
+      if (arranger_ && !over_)
+        arranger_->look(Clock::now(), *placement_, ranks(), counters_, round_->model());
       if (over_ || Clock::now() >= interval_end()) end_interval();
     }
     return finish();
@@ -122,7 +127,8 @@ class OnlineMapper {
     const auto now = Clock::now();
     const bool waiting =
         (!placement_ || placement_->awaits_ranks()) && now < started_ + kAttachPeriod;
-    return waiting ? std::min(interval_end(), now + kAttachPoll) : interval_end();
+    const auto end = arranger_ ? std::min(interval_end(), arranger_->next_look()) : interval_end();
+    return waiting ? std::min(end, now + kAttachPoll) : end;
   }
 
   void wait(Clock::time_point until) {
@@ -229,6 +235,7 @@ class OnlineMapper {
                                             measured_ ? &*measured_ : nullptr);
     round_->use_adapters(gpus_->adapters());
     if (config_.options.decide == Decide::kNever) placement_->keep_bindings();
+    if (config_.options.threads == ThreadBinding::kCores) arranger_.emplace(ranks().count());
     return true;
   }
 
@@ -247,11 +254,20 @@ class OnlineMapper {
     line.read_us = read_us;
     events_.take_samples(line);
     if (!over_) interval_.step(line.remapped);
+    if (arranger_ && line.remapped) arranger_->look_soon();
     log_.keep(std::move(line));
     if (is_sample_due()) step_.view().raise_tick();
     if (over_) return;
+    look_at_pages();
     write_preliminary();
     publish();
+  }
+
+  // The pages that memory=follow brings to a rank move with those of moved ranks.
+  void look_at_pages() {
+    if (!writes_report() && !config_.options.verbose) return;
+    const bool brings = config_.options.memory == Memory::kFollow && !placement_->keeps_bindings();
+    pages_.look(*placement_, ranks(), brings);
   }
 
   // Counts that do not come by rows come with the events.
@@ -369,7 +385,8 @@ class OnlineMapper {
     report.wall_ms = 1000 * seconds_between(started_, Clock::now());
     report.mapper_cpu_ms = 1000 * cpu_seconds();
     collect_report({config_, step_.view(), machine_ ? *machine_ : Machine{}, ranks(), counters_,
-                    placement_.get(), round_.get(), gpus_ ? &*gpus_ : nullptr},
+                    placement_.get(), round_.get(), gpus_ ? &*gpus_ : nullptr,
+                    arranger_ ? &*arranger_ : nullptr, &pages_},
                    report);
     return report;
   }
@@ -456,12 +473,14 @@ class OnlineMapper {
   Counters counters_;
   EventCounts events_;
   ThreadCounts threads_;
+  PageWatch pages_;
   ReportEnergy energy_;
   NodeMemory memory_;
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;
   std::optional<GpuWatch> gpus_;  // since the ranks were placed
   std::unique_ptr<MappingRound> round_;
+  std::optional<ThreadArranger> arranger_;  // with threads=cores, since the ranks were placed
   IntervalLog log_;
   PreliminaryReports preliminary_;
   LiveReport live_;

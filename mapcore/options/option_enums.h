@@ -35,6 +35,14 @@ inline constexpr NamedValue<Memory> kMemoryNames[] = {
     {"auto", Memory::kAuto}, {"follow", Memory::kFollow}, {"stay", Memory::kStay}};
 constexpr std::span<const NamedValue<Memory>> named_values(Memory) { return kMemoryNames; }
 
+// slot: every thread runs on all CPUs of its rank; cores: each busy thread has CPUs of its own.
+enum class ThreadBinding { kSlot, kCores };
+inline constexpr NamedValue<ThreadBinding> kThreadBindingNames[] = {
+    {"slot", ThreadBinding::kSlot}, {"cores", ThreadBinding::kCores}};
+constexpr std::span<const NamedValue<ThreadBinding>> named_values(ThreadBinding) {
+  return kThreadBindingNames;
+}
+
 // The measure of the communication of a pair: its bytes, the number of its messages, or the time
 // that both take.
 enum class Weight { kBytes, kMessages, kTime };

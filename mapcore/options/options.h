@@ -35,6 +35,7 @@ struct Options {
   Decide decide = Decide::kAuto;
   Transport transport = Transport::kAuto;
   Memory memory = Memory::kAuto;
+  ThreadBinding threads = ThreadBinding::kSlot;
   std::optional<Weight> weight;         // empty: auto, the cost model chooses
   std::string machine;                  // file of `ondeloc measure`; empty: the site's or none
   std::string nic = "site";             // as check_nic(); "site": the site's choice

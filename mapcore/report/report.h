@@ -15,6 +15,12 @@
 
 namespace ondeloc {
 
+// The part of a rank's own pages that is on a NUMA node (kernel's number).
+struct ReportPages {
+  int node = -1;
+  double share = 0;
+};
+
 struct ReportRank {
   int rank = 0;
   int local = 0;
@@ -24,8 +30,11 @@ struct ReportRank {
   std::string start_cpus;
   std::string final_cpus;
   int migrations = 0;
-  std::vector<std::string> gpus;  // that it uses, or may use if `gpu_source` cannot tell
-  std::string gpu_source;         // devices/gpu_use.h; empty: it uses no GPU
+  std::vector<std::string> thread_cpus;  // of each thread that threads=cores bound
+  std::vector<ReportPages> page_nodes;   // at the last look; empty: unknown
+  std::optional<double> far_pages;       // binding/page_sample.h
+  std::vector<std::string> gpus;         // that it uses, or may use if `gpu_source` cannot tell
+  std::string gpu_source;                // devices/gpu_use.h; empty: it uses no GPU
   // Its CPUs are near its GPUs. Empty: it uses none, or the GPUs or their places are not known.
   std::optional<bool> gpus_near_at_start, gpus_near_at_end;
   std::string nic;  // what nic= has set, and why; empty without nic=

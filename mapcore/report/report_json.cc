@@ -18,6 +18,15 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+template <class T>
+Json array_of(const std::vector<T>& items, Json (*write)(const T&)) {
+  Json out = Json::array();
+  for (const T& item : items) out.push_back(write(item));
+  return out;
+}
+
+Json pages_json(const ReportPages& pages) { return {{"node", pages.node}, {"share", pages.share}}; }
+
 Json rank_json(const ReportRank& rank) {
   return {{"rank", rank.rank},
           {"local", rank.local},
@@ -27,6 +36,9 @@ Json rank_json(const ReportRank& rank) {
           {"start_cpus", rank.start_cpus},
           {"final_cpus", rank.final_cpus},
           {"migrations", rank.migrations},
+          {"thread_cpus", rank.thread_cpus},
+          {"page_nodes", array_of(rank.page_nodes, pages_json)},
+          {"far_pages", or_null(rank.far_pages)},
           {"gpus", rank.gpus},
           {"gpu_source", rank.gpu_source},
           {"gpus_near_at_start", or_null(rank.gpus_near_at_start)},
@@ -53,13 +65,6 @@ Json domain_json(const ReportDomain& domain) {
 Json adapter_json(const ReportAdapter& adapter) {
   return {
       {"name", adapter.name}, {"near_bytes", adapter.near_bytes}, {"far_bytes", adapter.far_bytes}};
-}
-
-template <class T>
-Json array_of(const std::vector<T>& items, Json (*write)(const T&)) {
-  Json out = Json::array();
-  for (const T& item : items) out.push_back(write(item));
-  return out;
 }
 
 Json interval_json(const ReportInterval& interval) {

@@ -45,6 +45,15 @@ constexpr auto kKeys = std::to_array<ReportKey>({
      "CPUs of the last binding by ondeloc; if the rank bound itself and was left alone, its own "
      "CPUs"},
     {"ranks[].migrations", "", "times that the rank changed its NUMA node"},
+    {"ranks[].thread_cpus", "",
+     "CPUs of each thread that threads=cores has bound, in the order in which the rank created "
+     "them; empty if none"},
+    {"ranks[].page_nodes[].node", "",
+     "NUMA node with pages of the rank's own memory when ondeloc last looked at a sample of them; "
+     "none with one NUMA node"},
+    {"ranks[].page_nodes[].share", "", "share of these pages that are there, 0 to 1"},
+    {"ranks[].far_pages", "",
+     "least share of these pages that is far from the rank's threads, see PAGES; null if unknown"},
     {"ranks[].gpus", "", "GPUs that it used, or all that it could have used"},
     {"ranks[].gpu_source", "",
      "how they were found: kfd, fdinfo, nvml, open or slurm, see GPUS; empty if it used none"},
@@ -79,7 +88,8 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"intervals[].bytes", "bytes", "between different ranks of the node"},
     {"intervals[].messages", "messages", "the same, counted"},
     {"intervals[].off_node_bytes", "bytes", "to other nodes"},
-    {"intervals[].samples", "", "SAMPLE events received; ranks whose rows the mapper reads send one in 10 s"},
+    {"intervals[].samples", "",
+     "SAMPLE events received; ranks whose rows the mapper reads send one in 10 s"},
     {"intervals[].sample_bytes", "bytes",
      "bytes to other ranks of the node that these events reported"},
     {"intervals[].remote_share_before", "share",

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "mapcore/binding/memory.h"
+#include "mapcore/binding/page_sample.h"
 #include "mapcore/binding/pages.h"
 #include "mapcore/binding/proc.h"
 
@@ -42,6 +43,10 @@ class Tree {
 };
 
 void check_ranges(std::string_view numa_maps, std::string_view maps) {
+  const auto own = ondeloc::own_ranges(maps);
+  for (const ondeloc::AddressRange& range : own)
+    if (range.begin >= range.end || range.end > std::uint64_t{1} << 63) std::abort();
+  if (ondeloc::spread_addresses(own, 4096, 8).size() > 8) std::abort();
   for (const int node : {0, 1, 1023}) {
     const auto ranges = ondeloc::pages_on_node(numa_maps, maps, node).ranges;
     for (const ondeloc::PageRange& range : ranges) {

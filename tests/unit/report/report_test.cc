@@ -27,7 +27,8 @@ namespace {
 void paths_of(const nlohmann::json& json, const std::string& path, std::set<std::string>& out) {
   const bool whole = path == "options" || path == "model" || path == "origin" ||
                      path == "topology.cores" || path == "notes" || path == "intervals[].moved" ||
-                     path == "intervals[].moved_to" || path == "ranks[].gpus";
+                     path == "intervals[].moved_to" || path == "ranks[].gpus" ||
+                     path == "ranks[].thread_cpus";
   if (!whole && json.is_object()) {
     for (const auto& [key, value] : json.items())
       paths_of(value, path.empty() ? key : path + "." + key, out);
@@ -43,6 +44,7 @@ Report full_report() {
   report.numa = {{0, "0-3", 0}};
   report.devices = {{}};
   report.ranks = {{}};
+  report.ranks[0].page_nodes = {{0, 1}};
   report.matrix = {{0, 1, 5, 1}};
   report.off_node = {{0, -1, 5, 1}};
   report.off_node_matrix = {{0, 7, 4, 1}};

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// talk [--bytes N] [--pause MICROSECONDS] [--memory MIB] PATTERN:COUNT|PATTERN:until...
-// Every rank sends COUNT messages of N bytes (256 KiB) to its partner of each pattern, one pattern
-// after the other: `pair` rank^1, `half` rank + n/2, `mirror` n - 1 - rank, `last` the last two
-// ranks with each other, `ring` rank + 1, `quiet` none. With `until` it goes on until there is a
-// file PATTERN.over in the working directory; PATTERN.begun is made there when it begins. An OpenMP
-// team of OMP_NUM_THREADS is started and its threads stay. --memory: touched once, by each thread
-// of the team an equal part, before the first message. Prints "sent RANK PEER BYTES" for each
-// pattern and, where a pattern begins and ends, "phase PATTERN begin|end SECONDS" of
-// CLOCK_MONOTONIC.
+// talk [--bytes N] [--pause MICROSECONDS] [--spin MICROSECONDS] [--memory MIB]
+// PATTERN:COUNT|PATTERN:until... Every rank sends COUNT messages of N bytes (256 KiB) to its
+// partner of each pattern, one pattern after the other: `pair` rank^1, `half` rank + n/2, `mirror`
+// n - 1 - rank, `last` the last two ranks with each other, `ring` rank + 1, `quiet` none. With
+// `until` it goes on until there is a file PATTERN.over in the working directory; PATTERN.begun is
+// made there when it begins. An OpenMP team of OMP_NUM_THREADS is started and its threads stay.
+// --memory: touched once, by each thread of the team an equal part, before the first message.
+// --spin: the CPU time that each thread of the team uses after each message. Prints "sent RANK PEER
+// BYTES" for each pattern and, where a pattern begins and ends, "phase PATTERN begin|end SECONDS"
+// of CLOCK_MONOTONIC.
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-char *kept;  // visible outside this file, so that the compiler does not drop it
+static long spin_time;  // microseconds
+char *kept;             // visible outside this file, so that the compiler does not drop it
 
 static double now(void) {
   struct timespec time;
@@ -27,6 +29,20 @@ static double now(void) {
 static void nap(long microseconds) {
   struct timespec time = {microseconds / 1000000, microseconds % 1000000 * 1000};
   nanosleep(&time, NULL);
+}
+
+static void spin(void) {
+#pragma omp parallel
+  {
+    struct timespec time;
+    long begin = 0, used = 0;
+    for (int first = 1; used < spin_time; first = 0) {
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      used = time.tv_sec * 1000000 + time.tv_nsec / 1000;
+      if (first) begin = used;
+      used -= begin;
+    }
+  }
 }
 
 // Waits without spinning: an emulated CPU that spins takes the host's time from the rank that the
@@ -105,6 +121,7 @@ static void talk(const char *pattern, int bytes, long pause) {
   if (rank == 0) tell_begin(pattern);
   for (; goes_on(pattern, rank, round, count, pause); ++round) {
     if (to >= 0 && to < size) exchange(out, to, in, from, bytes, pause);
+    if (spin_time > 0) spin();
     nap(pause);
   }
   barrier();
@@ -132,6 +149,8 @@ int main(int argc, char **argv) {
       bytes = atoi(argv[++i]);
     } else if (strcmp(argv[i], "--pause") == 0 && i + 1 < argc) {
       pause = atol(argv[++i]);
+    } else if (strcmp(argv[i], "--spin") == 0 && i + 1 < argc) {
+      spin_time = atol(argv[++i]);
     } else if (strcmp(argv[i], "--memory") == 0 && i + 1 < argc) {
       touch(atol(argv[++i]) << 20);
     } else if (strchr(argv[i], ':')) {

@@ -123,6 +123,36 @@ def openmp_places_are_kept():
     return f"{changed} ranks moved"
 
 
+def each_has_a_cpu(ranks):
+    """Returns whether two threads of each rank are on different CPUs of one node, one each."""
+    nodes = {cpu: cpu // 4 for cpu in range(8)}
+    single = [{mask[0] for mask in places(process).values() if len(mask) == 1} for process in ranks.values()]
+    return all(len(cpus) == 2 and len({nodes[cpu] for cpu in cpus}) == 1 for cpus in single)
+
+
+@scenario("2x4")
+def busy_threads_get_a_cpu_each():
+    """threads=cores, also after the ranks have moved. The MPI library's threads stay free on both CPUs of their rank."""
+    def apart(pattern):
+        traffic = pattern_bytes(pattern, 4)
+        return lambda series: parted(series, 4) and share_reached(series, traffic, 4) == 0 and all(
+            each_has_a_cpu(ranks) for ranks in series[-STEADY:])
+    watched = step("cores", ["-n4", "-c2"], [TALK, "--spin", 5000], env={"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"},
+                   online=OPTIONS + ",decide=always,threads=cores", phases=[Phase(name, apart(name)) for name in ("pair", "half")])
+    inside_cpuset(watched.series)
+    for name in "pair", "half":
+        last = settled(watched.during(name), 4, STEADY)[-1]
+        check(each_has_a_cpu(last), f"{name}: {[places(process) for process in last.values()]}; {watched.report['notes']}")
+        for rank, process in last.items():
+            slot = set().union(*places(process).values())
+            check(len(slot) == 2, f"{name}: rank {rank} has CPUs {slot}, not 2")
+            free = sum(set(mask) == slot for mask in places(process).values())
+            check(free == len(places(process)) - 2 and free > 0, f"{name}: rank {rank} has threads on {places(process)}")
+    check(all(len(rank["thread_cpus"]) == 2 for rank in watched.report["ranks"]), f"{watched.report['ranks']}")
+    check(watched.report["totals"]["migrations"] > 0, "no rank has moved")
+    return f"{[rank['thread_cpus'] for rank in watched.report['ranks']]}"
+
+
 def one_thread_a_core(series):
     for ranks in series:
         for rank, process in ranks.items():

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/page_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mapcore/mapper/node_pairs.h"
+
+namespace ondeloc {
+namespace {
+
+// A look at a rank takes about a millisecond.
+constexpr std::size_t kMostLooks = 8;
+constexpr double kMuch = 0.1;
+
+std::map<int, double> shares_of_cpus(const Machine& machine, const CpuSet& cpus) {
+  std::map<int, double> shares;
+  double all = 0;
+  for (const NumaNode& node : machine.nodes) {
+    const int here = (node.pus & cpus).count();
+    if (here > 0) shares[node.os] += here;
+    all += here;
+  }
+  for (auto& [node, share] : shares) share /= all;
+  return shares;
+}
+
+}  // namespace
+
+void PageWatch::look_at(LocalRank rank, Placement& placement, const RankState& state, bool brings) {
+  const CpuSet& cpus = placement.bindings().mask_of(rank);
+  const Machine& machine = placement.slots().machine;
+  Seen& seen = seen_[rank];
+  auto pages = sample_pages(state.process);
+  if (!pages) return;
+  seen.pages = std::move(pages);
+  seen.far = far_share(*seen.pages, shares_of_cpus(machine, cpus));
+  const std::vector<int> home = nodes_under(machine, cpus);
+  if (!brings || home.size() != 1 || seen.far < kMuch || seen.brought_to == cpus) return;
+  seen.brought_to = cpus;
+  std::vector<int> there;
+  for (const auto& [node, count] : *seen.pages) there.push_back(node);
+  placement.bring_pages(rank, there);
+}
+
+void PageWatch::look(Placement& placement, const Ranks& ranks, bool brings) {
+  if (!placement.is_real() || placement.slots().machine.nodes.size() < 2) return;
+  for (std::size_t i = 0; i < std::min(kMostLooks, seen_.size()); ++i) {
+    const LocalRank rank(static_cast<int>(next_));
+    next_ = (next_ + 1) % seen_.size();
+    const bool away = !placement.bindings()[rank].foreign.empty();
+    if (ranks.at(rank).movable() && !away) look_at(rank, placement, ranks.at(rank), brings);
+  }
+}
+
+void PageWatch::fill(LocalRank rank, ReportRank& line) const {
+  const Seen& seen = seen_[rank];
+  if (!seen.pages) return;
+  line.far_pages = seen.far;
+  double all = 0;
+  for (const auto& [node, count] : *seen.pages) all += static_cast<double>(count);
+  for (const auto& [node, count] : *seen.pages)
+    line.page_nodes.push_back({node, static_cast<double>(count) / all});
+}
+
+std::string PageWatch::note(const Ranks& ranks) const {
+  CpuSet far;  // world ranks
+  double most = 0;
+  for (const LocalRank rank : seen_.ids()) {
+    if (!seen_[rank].pages || seen_[rank].far < kMuch) continue;
+    far.set(PuOs(ranks.at(rank).world.value));
+    most = std::max(most, seen_[rank].far);
+  }
+  if (far.empty()) return "";
+  return fmt::format(
+      "memory: of the pages of ranks {}, up to {:.0f} % are on NUMA nodes away from their threads; "
+      "let each thread be the first to write its part of the data",
+      far.to_list(), 100 * most);
+}
+
+}  // namespace ondeloc

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks at the NUMA nodes of the ranks' own pages while the ranks run, some ranks in turn, so that
+// the report can tell which share is far from the threads, and memory=follow can bring pages to
+// their rank. Thread safety: for one thread. Nothing here is fatal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mapcore/binding/page_sample.h"
+#include "mapcore/mapper/placement.h"
+#include "mapcore/report/report.h"
+
+namespace ondeloc {
+
+class PageWatch {
+ public:
+  explicit PageWatch(int ranks) : seen_(static_cast<std::size_t>(ranks)) {}
+
+  // Looks at some ranks, the next ones at the next call. Does nothing if the step has one NUMA
+  // node. If `brings`, pages of ranks on one node that are far are asked to follow.
+  void look(Placement& placement, const Ranks& ranks, bool brings);
+
+  void fill(LocalRank rank, ReportRank& line) const;
+  // The ranks with many far pages; empty if there is none.
+  std::string note(const Ranks& ranks) const;
+
+ private:
+  struct Seen {
+    std::optional<PagesByNode> pages;  // at the last look
+    double far = 0;
+    CpuSet brought_to;  // CPUs that its pages were asked to follow to
+  };
+  void look_at(LocalRank rank, Placement& placement, const RankState& state, bool brings);
+
+  IndexedVector<LocalRank, Seen> seen_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace ondeloc

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/mapper/thread_arranger.h"
+
+#include <fmt/format.h>
+
+namespace ondeloc {
+namespace {
+
+struct StateText {
+  TeamState state;
+  const char* text;
+};
+
+constexpr StateText kStateTexts[] = {
+    {TeamState::kBound, "each thread that computes has CPUs of its own"},
+    {TeamState::kAlone,
+     "threads were not bound: no two threads of a rank were seen to compute, or "
+     "the rank has one CPU"},
+    {TeamState::kTooMany, "threads were not bound: more threads compute than the rank has CPUs"},
+    {TeamState::kOwnBinding, "threads were left alone: the program binds them (OMP_PROC_BIND?)"},
+    {TeamState::kUnsteady, "threads were left alone: they come and go"},
+};
+
+bool shares_with_others(const Placement& placement, LocalRank rank) {
+  for (const LocalRank other : placement.current().ids())
+    if (!(other == rank) && placement.cpus_of(other).intersects(placement.cpus_of(rank)))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+void ThreadArranger::note_slots(const Placement& placement) {
+  moved_ = false;
+  for (const LocalRank rank : teams_.ids()) {
+    if (teams_[rank].slot == placement.cpus_of(rank)) continue;
+    teams_[rank].slot = placement.cpus_of(rank);
+    moved_ = true;
+  }
+  if (!moved_) return;
+  for (const LocalRank rank : teams_.ids())
+    teams_[rank].shared = shares_with_others(placement, rank);
+}
+
+std::vector<Peer> ThreadArranger::peers_of(LocalRank rank, const Placement& placement,
+                                           const Counters& counters) const {
+  std::vector<Peer> peers;
+  for (const LocalRank other : teams_.ids()) {
+    if (other == rank) continue;
+    const ondeloc_cell to = counters.total(rank.value, other.value),
+                       from = counters.total(other.value, rank.value);
+    if (to.messages + from.messages == 0) continue;
+    const Slot& slot = placement.slots().slots[placement.current()[other]];
+    const bool bound = teams_[other].team.state() == TeamState::kBound;
+    peers.push_back({bound ? teams_[other].main : slot.seat,
+                     static_cast<double>(to.bytes) + static_cast<double>(from.bytes),
+                     static_cast<double>(to.messages) + static_cast<double>(from.messages)});
+  }
+  return peers;
+}
+
+bool ThreadArranger::look_at(LocalRank rank, const Placement& placement, const RankState& state,
+                             const Counters& counters, const CostModel& model) {
+  Team& own = teams_[rank];
+  const auto seats_for = [&](std::span<const PuOs> last) -> std::vector<CpuSet> {
+    auto seats = seat_threads(model, placement.slots().machine, own.slot, last,
+                              peers_of(rank, placement, counters), static_cast<int>(teams_.size()));
+    if (!seats) return {};
+    own.main = seats->first;
+    return std::move(seats->cpus);
+  };
+  return own.team.look(state.process, own.slot, seats_for, moved_);
+}
+
+void ThreadArranger::look(Clock::time_point now, const Placement& placement, const Ranks& ranks,
+                          const Counters& counters, const CostModel& model) {
+  if (now < next_) return;
+  next_ = now + std::chrono::milliseconds(pause_.milliseconds());
+  if (placement.keeps_bindings()) return;
+  note_slots(placement);
+  bool changed = moved_;
+  for (const LocalRank rank : teams_.ids()) {
+    const RankState& state = ranks.at(rank);
+    const RankBinding& binding = placement.bindings()[rank];
+    // Others have bound the rank, or it is not on its slot yet.
+    if (!state.movable() || !binding.foreign.empty() || binding.needs_bind) continue;
+    if (teams_[rank].shared || teams_[rank].slot.count() < 2) continue;
+    changed |= look_at(rank, placement, state, counters, model);
+  }
+  pause_.step(changed);
+}
+
+void ThreadArranger::fill(LocalRank rank, ReportRank& line) const {
+  for (const CpuSet& cpus : teams_[rank].team.seats()) line.thread_cpus.push_back(cpus.to_list());
+}
+
+std::vector<std::string> ThreadArranger::notes(const Ranks& ranks) const {
+  std::vector<std::string> notes;
+  for (const StateText& row : kStateTexts) {
+    CpuSet those;  // world ranks
+    for (const LocalRank rank : teams_.ids())
+      if (teams_[rank].team.state() == row.state) those.set(PuOs(ranks.at(rank).world.value));
+    if (!those.empty())
+      notes.push_back(fmt::format("threads=cores: ranks {}: {}", those.to_list(), row.text));
+  }
+  return notes;
+}
+
+}  // namespace ondeloc
