@@ -23,7 +23,8 @@ inline constexpr Handle kRequestNull = 0x2c000000;
 inline constexpr std::uintptr_t kInPlace = ~std::uintptr_t{0};  // MPI_IN_PLACE, (void*)-1
 inline constexpr int kProcNull = -1;
 inline constexpr int kRoot = -3;
-inline constexpr Handle kNoOp = 0x5800000e;  // MPI_NO_OP
+inline constexpr int kGraph = 1, kCartesian = 2, kDistributedGraph = 3;  // MPI_GRAPH, MPI_CART, ...
+inline constexpr Handle kNoOp = 0x5800000e;                              // MPI_NO_OP
 
 inline constexpr Handle kKindMask = 0xfc000000;
 inline constexpr Handle kPredefinedType = 0x4c000000;

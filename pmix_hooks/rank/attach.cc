@@ -11,10 +11,10 @@
 
 #include "mapcore/segment/rank_env.h"
 
-#include "pmix_hooks/mpich_facts.h"
 #include "pmix_hooks/rank/counting.h"
 #include "pmix_hooks/rank/mpi_family.h"
 #include "pmix_hooks/rank/mpich_collectives.h"
+#include "pmix_hooks/rank/mpich_handles.h"
 #include "pmix_hooks/rank/notes.h"
 #include "pmix_hooks/rank/once.h"
 #include "pmix_hooks/rank/one_sided.h"
@@ -82,8 +82,7 @@ bool of_this_step() {
          static_cast<int>(leading_number(procid)) == self.world_rank;
 }
 
-// The MPI 5 ABI has larger numbers for all levels: a weaker level then only costs atomic
-// additions. Threads of a session may send beside those of the world at any level of the world.
+// Threads of a session may send beside those of the world at any level of the world.
 bool is_multiple() {
   return self.thread_level >= open_mpi::kThreadMultiple ||
          (all_notes() & ONDELOC_NOTE_SESSIONS) != 0;
@@ -91,28 +90,23 @@ bool is_multiple() {
 
 bool is_mpich() { return self.library.family == MpiFamily::kMpich; }
 
-// A library of the MPI 5 standard ABI has other handles, and MPICH's crashes if it gets one of
-// MPICH's own. It has to be asked first, without a handle.
-bool has_standard_abi() {
-  const auto ask = reinterpret_cast<int (*)(int*, int*)>(mpi_symbol("PMPI_Abi_get_version"));
-  int major = -1;
-  int minor = -1;
-  return ask != nullptr && ask(&major, &minor) == open_mpi::kSuccess && major > 0;
-}
-
 bool recognise_handles() {
   if (self.library.family == MpiFamily::kOpenMpi) {
     self.calls.comm_world = mpi_object(open_mpi::kCommWorld);
     return self.calls.comm_world != nullptr && find_pml_table(self.library.series, self.table);
   }
-  self.calls.comm_world = mpich::word_of(mpich::kCommWorld);
-  return is_mpich() && !has_standard_abi() && is_mpich_abi(self.calls, !self.by_session);
+  mpich_handles_start(has_standard_abi());
+  self.calls.comm_world = word_of_bits(mpich_handles.comm_world);
+  return is_mpich() && are_mpich_handles(self.calls, !self.by_session);
 }
 
 // MPI does not tell the level of a session: threads may send at once.
 bool find_thread_level() {
   self.thread_level = open_mpi::kThreadMultiple;
-  return self.by_session || self.calls.query_thread(&self.thread_level) == open_mpi::kSuccess;
+  if (self.by_session) return true;
+  if (self.calls.query_thread(&self.thread_level) != open_mpi::kSuccess) return false;
+  self.thread_level = standard_abi::thread_level(self.thread_level);
+  return true;
 }
 
 bool recognise_mpi() {
@@ -215,7 +209,7 @@ void prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   one_sided_start(self.calls);
   unseen_collectives_start(self.calls, table.local_ranks, off_node);
   if (is_mpich())
-    collectives_start(self.calls, table,
+    collectives_start(self.calls, table, self.library.knows_nodes,
                       self.segment.valid() ? &self.segment.slot(self.local_rank) : nullptr);
   self.mode = choose_mode();
   persistent_setup(multiple, self.mode);

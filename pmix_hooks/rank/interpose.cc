@@ -69,7 +69,7 @@ int partitions_ready(Word request, int partitions, const NextFunction& next, con
   const InnermostCall here;
   const int rc = pass_on(next, name, arguments...);
   if (rc == open_mpi::kSuccess && partitions > 0 && here.counts())
-    partitioned_ready(is_mpich() ? mpich::word_of(mpich::handle_of(request)) : request,
+    partitioned_ready(is_mpich() ? mpich_word(request) : request,
                       static_cast<std::size_t>(partitions));
   return rc;
 }

@@ -15,6 +15,7 @@
 #include "pmix_hooks/rank/counting.h"
 #include "pmix_hooks/rank/innermost_call.h"
 #include "pmix_hooks/rank/mpi_family.h"
+#include "pmix_hooks/rank/mpich_handles.h"
 #include "pmix_hooks/rank/next_function.h"
 #include "pmix_hooks/rank/unseen_collectives.h"
 
@@ -48,11 +49,12 @@ struct Interposed<Call, std::index_sequence<k...>> {
     return rc;
   }
 
-  // REQUIRES: all callers reach one function, which `reached` names.
+  // REQUIRES: all callers reach one function, which `reached` names. `kStandard`: mpich_handles.h.
+  template <bool kStandard>
   static int counted(WordAt<k>... words) {
     if constexpr (!Call::kIsQuick) return counted_in_full(words...);
     const Word list[] = {words...};
-    const Addition addition = Call::quick(list);
+    const Addition addition = Call::template quick<kStandard>(list);
     if (__builtin_expect(addition.cell_code == 0, 0)) return counted_in_full(words...);
     const InnermostCall here;
     const int rc = known_next()(words...);
@@ -72,6 +74,11 @@ struct Interposed<Call, std::index_sequence<k...>> {
     return rc;
   }
 
+  static Function counted_now() {
+    if constexpr (!Call::kIsQuick) return counted<false>;
+    return mpich_handles.standard ? counted<true> : counted<false>;
+  }
+
   static Function known_next() {
     return reinterpret_cast<Function>(reached.next.load(std::memory_order_relaxed));
   }
@@ -85,7 +92,7 @@ struct Interposed<Call, std::index_sequence<k...>> {
     if (Call::is_watched(family)) return watched(function, words...);
     const bool is_counted = Call::is_counted(family);
     if (reached.next.load(std::memory_order_relaxed) == next.function)
-      slot.store(is_counted ? counted : function, std::memory_order_release);
+      slot.store(is_counted ? counted_now() : function, std::memory_order_release);
     return is_counted ? call(function, words...) : function(words...);
   }
 
@@ -103,7 +110,10 @@ struct CountsNothing {
   static bool is_watched(MpiFamily) { return false; }
   static void watch(const Word*, std::uint64_t) {}
   static void count(const Word*) {}
-  static Addition quick(const Word*) { return {0, 0}; }
+  template <bool>
+  static Addition quick(const Word*) {
+    return {0, 0};
+  }
   static void add(const Addition&) {}
 };
 

@@ -14,6 +14,14 @@ bool find(Function& function, const char* name) {
 
 }  // namespace
 
+bool has_standard_abi() {
+  int (*ask)(int*, int*) = nullptr;
+  int major = -1;
+  int minor = -1;
+  return find(ask, "PMPI_Abi_get_version") && ask(&major, &minor) == open_mpi::kSuccess &&
+         major > 0;
+}
+
 bool find_mpi_calls(MpiCalls& calls) {
   if (!find(calls.group_size, "PMPI_Group_size") ||
       !find(calls.win_get_group, "PMPI_Win_get_group") ||

@@ -38,5 +38,9 @@ struct MpiCalls {
 
 // False when one of them is missing. Writes nothing then that may be used.
 bool find_mpi_calls(MpiCalls& calls);
+// True if the library says that its handles are those of the standard (standard_abi_facts.h). It
+// has to be asked first, because MPICH crashes if it gets a handle of the other form. Allowed at any
+// time.
+bool has_standard_abi();
 
 }  // namespace ondeloc

@@ -3,7 +3,6 @@
 // started and the persistent form have more arguments behind them.
 #pragma once
 
-#include "pmix_hooks/mpich_facts.h"
 #include "pmix_hooks/mpich_model/collective.h"
 #include "pmix_hooks/rank/interposed.h"
 #include "pmix_hooks/rank/mpich_shapes.h"
@@ -21,12 +20,15 @@ void send_one_modelled(const Shape& shape, bool remote, int peer, std::uint64_t 
 std::uint64_t ring_pipeline_bytes();
 bool is_commutative(Word operation);
 
-inline Word comm_at(Word word) { return mpich::word_of(mpich::handle_of(word)); }
+inline Word comm_at(Word word) { return mpich_word(word); }
 inline bool is_in_place(Word word) {
-  return reinterpret_cast<std::uintptr_t>(word) == mpich::kInPlace;
+  return reinterpret_cast<std::uintptr_t>(word) == mpich_handles.in_place;
 }
-inline bool is_predefined(Word operation) {
-  return (mpich::handle_of(operation) & mpich::kKindMask) == mpich::kPredefinedOp;
+// The root in the numbers of the model.
+inline int root_of(Word word) {
+  const int root = int_of(word);
+  if (root == mpich_handles.root) return mpich_model::kRootOfOthers;
+  return root == mpich_handles.proc_null ? mpich_model::kNoPart : root;
 }
 
 // A call without data in it.
@@ -40,7 +42,7 @@ struct Bcast {
   static constexpr int kComm = 4;
   static void read(const Word* words, Form form, const Shape& shape) {
     Collective call = empty_call(Kind::kBroadcast, form);
-    call.root = int_of(words[3]);
+    call.root = root_of(words[3]);
     call.operand = {count_of<kLarge>(words[1]), mpich_type_size(words[2]), true, true};
     send_as_modelled(shape, call);
   }
@@ -48,7 +50,7 @@ struct Bcast {
 
 template <bool kLarge>
 mpich_model::Operand operand_at(const Word* words) {
-  return {count_of<kLarge>(words[2]), mpich_type_size(words[3]), is_predefined(words[4]),
+  return {count_of<kLarge>(words[2]), mpich_type_size(words[3]), mpich_is_predefined_op(words[4]),
           is_commutative(words[4])};
 }
 
@@ -58,7 +60,7 @@ struct Reduce {
   static constexpr int kComm = 6;
   static void read(const Word* words, Form form, const Shape& shape) {
     Collective call = empty_call(Kind::kReduce, form);
-    call.root = int_of(words[5]);
+    call.root = root_of(words[5]);
     call.operand = operand_at<kLarge>(words);
     send_as_modelled(shape, call);
   }
@@ -82,7 +84,7 @@ struct ReduceScatter {
   static constexpr int kComm = 5;
   static void read(const Word* words, Form form, const Shape& shape) {
     Collective call = empty_call(Kind::kReduceScatter, form);
-    call.operand = {0, mpich_type_size(words[3]), is_predefined(words[4]),
+    call.operand = {0, mpich_type_size(words[3]), mpich_is_predefined_op(words[4]),
                     is_commutative(words[4])};
     call.blocks = Blocks(words[2], kLarge);
     send_as_modelled(shape, call);
@@ -97,9 +99,10 @@ struct EqualBlocks {
   static void read(const Word* words, Form form, const Shape& shape) {
     Collective call = empty_call(kKind, form);
     call.in_place = is_in_place(words[0]);
-    if (kRooted) call.root = int_of(words[6]);
-    const bool is_root = shape.communicator.remote_size > 0 ? call.root == mpich::kRoot
-                                                            : call.root == shape.communicator.rank;
+    if (kRooted) call.root = root_of(words[6]);
+    const bool is_root = shape.communicator.remote_size > 0
+                             ? call.root == mpich_model::kRootOfOthers
+                             : call.root == shape.communicator.rank;
     // The arguments on the other side need not be given.
     bool from_receive = call.in_place;
     if (kKind == Kind::kScatter) from_receive = !is_root;
@@ -119,7 +122,7 @@ struct Gatherv {
   static constexpr int kComm = 8;
   static void read(const Word* words, Form form, const Shape& shape) {
     Collective call = empty_call(Kind::kGatherv, form);
-    call.root = int_of(words[7]);
+    call.root = root_of(words[7]);
     if (call.root == shape.communicator.rank && shape.communicator.remote_size == 0) return;
     call.operand.count = count_of<kLarge>(words[1]);
     call.operand.type_size = mpich_type_size(words[2]);
@@ -133,8 +136,9 @@ struct Scatterv {
   static constexpr int kComm = 8;
   static void read(const Word* words, Form form, const Shape& shape) {
     Collective call = empty_call(Kind::kScatterv, form);
-    call.root = int_of(words[7]);
-    const int root = shape.communicator.remote_size > 0 ? mpich::kRoot : shape.communicator.rank;
+    call.root = root_of(words[7]);
+    const int root =
+        shape.communicator.remote_size > 0 ? mpich_model::kRootOfOthers : shape.communicator.rank;
     if (call.root != root) return;
     call.blocks = Blocks(words[1], kLarge);
     call.operand.type_size = mpich_type_size(words[3]);
@@ -166,8 +170,7 @@ struct Alltoallv {
   static std::uint64_t bytes_to(const Word* words, int at, int peer) {
     const std::uint64_t count = Blocks(words[at], kLarge)[peer];
     if (!kTypes) return count * mpich_type_size(words[at + 2]);
-    const auto* types = static_cast<const mpich::Handle*>(words[at + 2]);
-    return count * mpich_type_size(mpich::word_of(types[peer]));
+    return count * mpich_type_size(mpich_handle_in(words[at + 2], static_cast<std::size_t>(peer)));
   }
   static void read(const Word* words, Form form, const Shape& shape) {
     const bool inter = shape.communicator.remote_size > 0, in_place = is_in_place(words[0]);

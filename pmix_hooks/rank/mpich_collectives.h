@@ -9,8 +9,10 @@
 
 namespace ondeloc {
 
-// `slot`: where the totals are; null: nowhere. Finds what the user has set that the model knows.
-void collectives_start(const MpiCalls& calls, const LocalTable& table, ondeloc_slot* slot);
+// `knows_nodes`: mpi_family.h. `slot`: where the totals are; null: nowhere. Finds what the user has
+// set that the model knows.
+void collectives_start(const MpiCalls& calls, const LocalTable& table, bool knows_nodes,
+                       ondeloc_slot* slot);
 
 // True if the user has changed how MPICH chooses algorithms: the model follows the defaults.
 bool collectives_are_tuned();

@@ -40,12 +40,13 @@ void add_to_totals(std::uint64_t bytes) {
 
 }  // namespace
 
-void collectives_start(const MpiCalls& calls, const LocalTable& table, ondeloc_slot* slot) {
+void collectives_start(const MpiCalls& calls, const LocalTable& table, bool knows_nodes,
+                       ondeloc_slot* slot) {
   state.slot = slot;
   state.pipeline_bytes = pipeline_of_user();
   state.op_commutative =
       reinterpret_cast<decltype(state.op_commutative)>(mpi_symbol("PMPI_Op_commutative"));
-  mpich_nodes_start(table);
+  mpich_nodes_start(table, knows_nodes);
   shapes_start(calls, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
   neighbours_start();
 }
@@ -96,7 +97,7 @@ std::uint64_t ring_pipeline_bytes() { return state.pipeline_bytes; }
 // All predefined operations but MPI_REPLACE and MPI_NO_OP, which no collective takes, are.
 bool is_commutative(Word operation) {
   int answer = 1;
-  if (is_predefined(operation) || state.op_commutative == nullptr) return true;
+  if (mpich_is_predefined_op(operation) || state.op_commutative == nullptr) return true;
   return state.op_commutative(comm_at(operation), &answer) != 0 || answer != 0;
 }
 

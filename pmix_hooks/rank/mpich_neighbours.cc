@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/mpich_neighbours.h"
 
+#include "pmix_hooks/rank/mpich_handles.h"
 #include "pmix_hooks/rank/symbols.h"
 
 namespace ondeloc {
 namespace {
 
-constexpr int kGraph = 1, kCartesian = 2, kDistributedGraph = 3;  // MPI_GRAPH, MPI_CART, ...
 constexpr int kMost = 1024;  // neighbours; a call with more is not counted
 
 struct Calls {
@@ -72,11 +72,14 @@ void neighbours_start() {
 void each_neighbour(void* comm, int rank, Visit visit, void* context) {
   int kind = 0;
   if (calls.topo_test == nullptr || calls.topo_test(comm, &kind) != 0) return;
-  if (kind == kCartesian && calls.cartdim_get != nullptr && calls.cart_shift != nullptr)
+  if (kind == mpich_handles.cartesian && calls.cartdim_get != nullptr &&
+      calls.cart_shift != nullptr)
     each_cartesian(comm, visit, context);
-  if (kind == kGraph && calls.graph_count != nullptr && calls.graph_neighbours != nullptr)
+  if (kind == mpich_handles.graph && calls.graph_count != nullptr &&
+      calls.graph_neighbours != nullptr)
     each_in_graph(comm, rank, visit, context);
-  if (kind == kDistributedGraph && calls.dist_count != nullptr && calls.dist_neighbours != nullptr)
+  if (kind == mpich_handles.distributed_graph && calls.dist_count != nullptr &&
+      calls.dist_neighbours != nullptr)
     each_in_distributed_graph(comm, visit, context);
 }
 

@@ -121,11 +121,11 @@ bool nodes_of_layout(const char* text, bool cyclic, int tasks, int* nodes) {
   return cyclic ? fill_cyclic(text, tasks, nodes) : fill_block(text, tasks, nodes);
 }
 
-void mpich_nodes_start(const LocalTable& table) {
+void mpich_nodes_start(const LocalTable& table, bool knows_nodes) {
   state.ranks = static_cast<int>(table.world_ranks);
   state.nodes = zeroed_ints(state.ranks);
   if (state.nodes == nullptr) return;
-  if (is_true("MPIR_CVAR_NOLOCAL") || is_true("MPIR_CVAR_NO_LOCAL")) {
+  if (!knows_nodes || is_true("MPIR_CVAR_NOLOCAL") || is_true("MPIR_CVAR_NO_LOCAL")) {
     for (int rank = 0; rank < state.ranks; ++rank) state.nodes[rank] = rank;
   } else if (table.local_ranks == table.world_ranks) {
     make_cliques();

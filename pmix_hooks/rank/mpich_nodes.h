@@ -8,7 +8,8 @@
 
 namespace ondeloc {
 
-void mpich_nodes_start(const LocalTable& table);
+// `knows_nodes`: mpi_family.h.
+void mpich_nodes_start(const LocalTable& table, bool knows_nodes);
 int mpich_node_of_world(int world);
 int mpich_node_limit();  // greater than every node
 

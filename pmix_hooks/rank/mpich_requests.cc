@@ -76,8 +76,7 @@ int mpich_start(std::size_t count, void** requests, Start start, void* function)
   if (rc != 0 || requests == nullptr || !counting.active.load(std::memory_order_relaxed) ||
       !here.counts())
     return rc;
-  const auto* handles = reinterpret_cast<const mpich::Handle*>(requests);
-  for (std::size_t i = 0; i < count; ++i) count_start(mpich::word_of(handles[i]));
+  for (std::size_t i = 0; i < count; ++i) count_start(mpich_handle_in(requests, i));
   return rc;
 }
 

@@ -27,9 +27,10 @@ template <const SendArguments& kAt, bool kLarge = false>
 struct Send : CountedInMpich {
   static void count(const Word* words) { add_started(addition_at<kAt, kLarge>(words)); }
   static constexpr bool kIsQuick = true;
+  template <bool kStandard>
   [[gnu::always_inline]] static Addition quick(const Word* words) {
-    return mpich_known_addition(count_of<kLarge>(words[kAt.count]), words[kAt.type],
-                                int_of(words[kAt.to]), words[kAt.comm]);
+    return mpich_known_addition<kStandard>(count_of<kLarge>(words[kAt.count]), words[kAt.type],
+                                           int_of(words[kAt.to]), words[kAt.comm]);
   }
   [[gnu::always_inline]] static void add(const Addition& addition) { mpich_add_known(addition); }
 };

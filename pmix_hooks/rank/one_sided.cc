@@ -22,9 +22,7 @@ constinit State state{};
 
 bool is_mpich() { return mpi_family() == MpiFamily::kMpich; }
 
-void* window_handle(void* word) {
-  return is_mpich() ? mpich::word_of(mpich::handle_of(word)) : word;
-}
+void* window_handle(void* word) { return is_mpich() ? mpich_word(word) : word; }
 
 void* handle_at(const void* address) {
   return is_mpich() ? mpich_handle_at(address) : *static_cast<void* const*>(address);
@@ -36,8 +34,8 @@ std::uint64_t element_bytes(void* type) {
 
 // MPI_NO_OP: the target is only read.
 bool reads_only(Word operation) {
-  return is_mpich() ? mpich::handle_of(operation) == mpich::kNoOp
-                    : operation == state.open_mpi_no_op;
+  if (is_mpich()) return mpich_bits(operation) == mpich_handles.no_op;
+  return operation == state.open_mpi_no_op || operation == word_of_bits(standard_abi::kNoOp);
 }
 
 // If several threads send, the first window stays, as in counting.cc.

@@ -3,9 +3,12 @@
 
 #include <atomic>
 
+#include "mapcore/segment/layout.h"
+
 #include "pmix_hooks/open_mpi_facts.h"
 #include "pmix_hooks/rank/attach.h"
-#include "pmix_hooks/rank/mpich_counting.h"
+#include "pmix_hooks/rank/mpi_calls.h"
+#include "pmix_hooks/rank/mpich_handles.h"
 #include "pmix_hooks/rank/notes.h"
 #include "pmix_hooks/rank/symbols.h"
 
@@ -22,8 +25,9 @@ constinit State state{};
 
 // The family of the library is chosen later, at attach.
 void* handle_at(const void* session) {
-  const bool is_open_mpi = mpi_object(open_mpi::kCommWorld) != nullptr;
-  return is_open_mpi ? *static_cast<void* const*>(session) : mpich_handle_at(session);
+  const bool is_pointer = mpi_object(open_mpi::kCommWorld) != nullptr || has_standard_abi();
+  return is_pointer ? *static_cast<void* const*>(session)
+                    : mpich::word_of(*static_cast<const mpich::Handle*>(session));
 }
 
 void replace(void* from, void* to) {

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "pmix_hooks/mpich_facts.h"
 #include "pmix_hooks/rank/mpi_calls.h"
+#include "pmix_hooks/rank/mpich_handles.h"
 
 namespace ondeloc {
 
@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kTypeSlots = 256;  // at most a third full
 // The last is always empty. NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit
 extern TypeEntry type_table[kTypeSlots + 1];
 
-// The predefined types of MPICH carry their size in the handle and need no table.
+// The handles of predefined types tell their size in the MPICH family, which needs no table.
 void type_sizes_start(const MpiCalls& calls, bool mpich);
 std::uint64_t derived_type_size(void* type);
 
@@ -37,10 +37,9 @@ inline std::uint64_t type_size(void* type) {
 }
 
 inline std::uint64_t mpich_type_size(void* type) {
-  const mpich::Handle handle = mpich::handle_of(type);
-  if (__builtin_expect((handle & mpich::kKindMask) == mpich::kPredefinedType, 1))
-    return mpich::predefined_bytes(handle);
-  return derived_type_size(mpich::word_of(handle));
+  const std::uint64_t bytes = mpich_handles.standard ? mpich_predefined_bytes<true>(type)
+                                                     : mpich_predefined_bytes<false>(type);
+  return __builtin_expect(bytes != 0, 1) ? bytes : derived_type_size(mpich_word(type));
 }
 
 }  // namespace ondeloc

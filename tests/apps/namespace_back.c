@@ -13,6 +13,14 @@ int MPI_Init(void* argc, void* argv) {
   return next(argc, argv);
 }
 
+int MPI_Init_thread(void* argc, void* argv, int required, void* provided);
+int MPI_Init_thread(void* argc, void* argv, int required, void* provided) {
+  int (*next)(void*, void*, int, void*);
+  *(void**)&next = dlsym(RTLD_NEXT, "MPI_Init_thread");
+  setenv("PMIX_NAMESPACE", getenv("STEP_NAMESPACE"), 1);
+  return next(argc, argv, required, provided);
+}
+
 int MPI_Session_init(void* info, void* handler, void* session);
 int MPI_Session_init(void* info, void* handler, void* session) {
   int (*next)(void*, void*, void*);

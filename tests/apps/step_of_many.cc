@@ -3,9 +3,9 @@
 // Runs an MPI program under mpiexec.mpich (or STEP_LAUNCHER) as a step of RANKS ranks on one node,
 // without Slurm: a real segment, the environment that the plugin sets, the rank library preloaded
 // (behind what STEP_PRELOAD names and in front of STEP_BEHIND). Then prints one line for each cell
-// that is not empty, "src dst bytes messages", and one line for each rank, "rank N library L notes
-// X modelled BYTES MESSAGES". Exit status: the launcher's. The launcher starts this program again
-// for each rank.
+// that is not empty, "src dst bytes messages", or "src from dst bytes messages" for what src
+// fetched from dst, and one line for each rank, "rank N library L notes X modelled BYTES MESSAGES".
+// Exit status: the launcher's. The launcher starts this program again for each rank.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,6 +83,12 @@ void hide_namespace() {
   become(command.data());
 }
 
+void print_cell(std::uint32_t rank, const char* how, std::uint32_t peer, const ondeloc_cell& cell) {
+  if (cell.messages != 0)
+    std::printf("%u %s%u %llu %llu\n", rank, how, peer, static_cast<unsigned long long>(cell.bytes),
+                static_cast<unsigned long long>(cell.messages));
+}
+
 void print_rank(const ondeloc::SegmentView& view, std::uint32_t rank, std::uint32_t ranks) {
   std::vector<ondeloc_cell> row(ranks + 1);
   const ondeloc_slot slot = view.slot(rank);
@@ -90,10 +96,10 @@ void print_rank(const ondeloc::SegmentView& view, std::uint32_t rank, std::uint3
   std::printf("rank %u library %s notes %u modelled %llu %llu\n", rank, slot.library, slot.notes,
               static_cast<unsigned long long>(slot.modelled_bytes),
               static_cast<unsigned long long>(slot.modelled_messages));
-  for (std::uint32_t peer = 0; peer <= ranks; ++peer)
-    if (row[peer].messages != 0)
-      std::printf("%u %u %llu %llu\n", rank, peer, static_cast<unsigned long long>(row[peer].bytes),
-                  static_cast<unsigned long long>(row[peer].messages));
+  for (std::uint32_t peer = 0; peer <= ranks; ++peer) print_cell(rank, "", peer, row[peer]);
+  if (view.fetches(static_cast<int>(rank)))
+    for (std::uint32_t peer = 0; peer < ranks; ++peer)
+      print_cell(rank, "from ", peer, view.fetched(static_cast<int>(rank), static_cast<int>(peer)));
 }
 
 }  // namespace

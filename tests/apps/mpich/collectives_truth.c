@@ -114,6 +114,7 @@ static void past_ondeloc(void) {
   static int (*send)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
   if (send == NULL) {
     void* library = dlopen("libmpich.so.12", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) library = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
     *(void**)&send = dlsym(library, "PMPI_Send");
   }
   char byte = 0;

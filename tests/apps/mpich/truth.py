@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""truth.py BUILD_DIR [--wide]: the model of MPICH's collectives against what MPICH hands to UCX, cell by cell.
+"""truth.py BUILD_DIR [--wide] [--program PROGRAM]: the model of MPICH's collectives against what MPICH hands to UCX, cell by cell.
 
 At least 98 % of the cases are exact and the error is at most 1 % of the bytes, on one node and on several cliques. With a
-message that ondeloc does not see, no case is exact. --wide: more ranks and sizes, for a person."""
+message that ondeloc does not see, no case is exact. --wide: more ranks and sizes, for a person. PROGRAM: collectives_truth, built for
+another MPICH; STEP_LAUNCHER starts it."""
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ import sys
 
 BUILD = os.path.abspath(sys.argv[1])
 APPS = f"{BUILD}/tests/apps"
+PROGRAM = sys.argv[sys.argv.index("--program") + 1] if "--program" in sys.argv else f"{APPS}/mpich_collectives_truth"
 # ranks, cliques (0: one node), sizes in bytes
 RUNS = [(2, 0, (36, 5000)), (5, 0, (200, 60000)), (4, 2, (24, 40000)), (6, 3, (2052, 12288))]
 WIDE = [(n, cliques, (24, 200, 2048, 12288, 30000, 100000, 600000))
@@ -23,7 +25,7 @@ def run(ranks, cliques, sizes, env=None):
     if cliques:
         env["MPIR_CVAR_NUM_CLIQUES"] = str(cliques)
     out = subprocess.run([f"{APPS}/step_of_many", str(ranks), f"{BUILD}/pmix_hooks/libondeloc_rank.so",
-                          f"{APPS}/mpich_collectives_truth", *map(str, sizes)],
+                          PROGRAM, *map(str, sizes)],
                          env=env, capture_output=True, text=True, check=True, timeout=900).stdout
     found = re.search(r"cases (\d+) exact (\d+) bytes (\d+) wrong (\d+)", out)
     if found is None:

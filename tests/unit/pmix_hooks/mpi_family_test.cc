@@ -37,11 +37,33 @@ TEST_CASE("the version text tells the family") {
     CHECK(std::string(library.name) == example.name);
   }
   CHECK(library_from_version("Open MPI v5.0.7, package").series == 5);
+  CHECK(library_from_version("MPICH Version:      \t5.0.2\n").series == 5);
 }
 
 TEST_CASE("another library is not recognised") {
   for (const char* version : {"", "Open MPI", "IBM Spectrum MPI", "MPICH", "libfoo MPICH Version"})
     CHECK(library_from_version(version).family == MpiFamily::kNone);
+}
+
+TEST_CASE("a build of MPICH 5 for UCX alone takes each rank for a node") {
+  struct Build {
+    const char* version;
+    bool knows_nodes;
+  };
+  const Build builds[] = {
+      {"MPICH Version: 5.0.2\nMPICH Device: ch4:ucx\nMPICH configure: --with-device=ch4:ucx\n",
+       false},
+      {"MPICH Version: 5.0.2\nMPICH Device: ch4:ofi\nMPICH configure: --with-ucx=/usr\n", true},
+      {"MPICH Version: 5.0.2\nMPICH Device: ch4:ucx\nMPICH configure: --with-ch4-shmmods=posix\n",
+       true},
+      {"MPICH Version: 5.0.2\nMPICH Device: ch4:ucx\nMPICH configure: --with-ch4-shmmods=none\n",
+       false},
+      {"MPICH Version: 5.0.2\nMPICH Device: ch4:ucx,ofi\n", true},
+      {"MPICH Version: 4.2.1\nMPICH Device: ch4:ucx\nMPICH configure: --with-device=ch4:ucx\n",
+       true},
+      {"MPICH Version: 4.2.1\nMPICH Device: ch4:ofi\nMPICH configure: --enable-nolocal\n", false}};
+  for (const Build& build : builds)
+    CHECK(library_from_version(build.version).knows_nodes == build.knows_nodes);
 }
 
 TEST_CASE("a version of any length fits") {
