@@ -100,4 +100,24 @@ inline void add(const Addition& addition) {
   notify_if_due<kMode>();
 }
 
+// An addition that takes no call of any function to find. The cell is null if there is none.
+struct KnownAddition {
+  ondeloc_cell* cell;
+  std::uint64_t bytes;
+};
+
+[[gnu::always_inline]] inline KnownAddition known_addition(std::size_t count, const void* type,
+                                                           int peer, const void* comm) {
+  const std::uint64_t cell_code = known_cell_code(peer, comm);
+  const TypeEntry* entry = known_type(type);
+  if (cell_code == 0 || entry == nullptr) return {nullptr, 0};
+  return {&counting.row[static_cast<std::uint32_t>(cell_code) - 1], count * entry->bytes};
+}
+
+// One thread at a time.
+[[gnu::always_inline]] inline void add_known(const KnownAddition& known) {
+  add_message<false>(*known.cell, known.bytes);
+  notify_if_due<CountMode::kShm>();
+}
+
 }  // namespace ondeloc

@@ -25,8 +25,8 @@ constinit State state{};
 
 // Counting comes after the call: what failed is not counted.
 template <bool kMultiple, CountMode kMode>
-int hook_send(const void* buffer, std::size_t count, Handle type, int destination, int tag,
-              int mode, Handle comm) {
+[[gnu::noinline]] int hook_send(const void* buffer, std::size_t count, Handle type, int destination,
+                                int tag, int mode, Handle comm) {
   const int rc = counting.send(buffer, count, type, destination, tag, mode, comm);
   if (__builtin_expect(rc == open_mpi::kSuccess, 1))
     add<kMultiple, kMode>(addition_of(count, type, destination, comm));
@@ -34,11 +34,34 @@ int hook_send(const void* buffer, std::size_t count, Handle type, int destinatio
 }
 
 template <bool kMultiple, CountMode kMode>
-int hook_isend(const void* buffer, std::size_t count, Handle type, int destination, int tag,
-               int mode, Handle comm, Handle* request) {
+[[gnu::noinline]] int hook_isend(const void* buffer, std::size_t count, Handle type,
+                                 int destination, int tag, int mode, Handle comm, Handle* request) {
   const int rc = counting.isend(buffer, count, type, destination, tag, mode, comm, request);
   if (__builtin_expect(rc == open_mpi::kSuccess, 1))
     add<kMultiple, kMode>(addition_of(count, type, destination, comm));
+  return rc;
+}
+
+// The usual message, to a known peer and of a predefined type, by one thread. Its addition is found
+// before the call, so that no argument has to be kept over the call.
+int quick_send(const void* buffer, std::size_t count, Handle type, int destination, int tag,
+               int mode, Handle comm) {
+  const KnownAddition known = known_addition(count, type, destination, comm);
+  if (__builtin_expect(known.cell == nullptr, 0))
+    return hook_send<false, CountMode::kShm>(buffer, count, type, destination, tag, mode, comm);
+  const int rc = counting.send(buffer, count, type, destination, tag, mode, comm);
+  if (__builtin_expect(rc == open_mpi::kSuccess, 1)) add_known(known);
+  return rc;
+}
+
+int quick_isend(const void* buffer, std::size_t count, Handle type, int destination, int tag,
+                int mode, Handle comm, Handle* request) {
+  const KnownAddition known = known_addition(count, type, destination, comm);
+  if (__builtin_expect(known.cell == nullptr, 0))
+    return hook_isend<false, CountMode::kShm>(buffer, count, type, destination, tag, mode, comm,
+                                              request);
+  const int rc = counting.isend(buffer, count, type, destination, tag, mode, comm, request);
+  if (__builtin_expect(rc == open_mpi::kSuccess, 1)) add_known(known);
   return rc;
 }
 
@@ -89,8 +112,9 @@ void keep_real(Function& function, int index) {
 
 template <bool kMultiple, CountMode kMode>
 void choose() {
-  state.hooks[0] = reinterpret_cast<void*>(hook_send<kMultiple, kMode>);
-  state.hooks[1] = reinterpret_cast<void*>(hook_isend<kMultiple, kMode>);
+  constexpr bool kQuick = !kMultiple && kMode == CountMode::kShm;
+  state.hooks[0] = reinterpret_cast<void*>(kQuick ? quick_send : hook_send<kMultiple, kMode>);
+  state.hooks[1] = reinterpret_cast<void*>(kQuick ? quick_isend : hook_isend<kMultiple, kMode>);
 }
 
 }  // namespace

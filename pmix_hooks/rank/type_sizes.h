@@ -36,6 +36,12 @@ inline std::uint64_t type_size(void* type) {
   }
 }
 
+// Null: finding the size takes a call, or more than one look.
+inline const TypeEntry* known_type(const void* type) {
+  const TypeEntry& entry = type_table[type_hash(type)];
+  return __builtin_expect(entry.type == type, 1) ? &entry : nullptr;
+}
+
 inline std::uint64_t mpich_type_size(void* type) {
   const std::uint64_t bytes = mpich_handles.standard ? mpich_predefined_bytes<true>(type)
                                                      : mpich_predefined_bytes<false>(type);
