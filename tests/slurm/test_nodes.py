@@ -23,6 +23,7 @@ CRASH_OF_BTL_TCP = "Open MPI failed to TCP connect to a peer"
 
 
 class TwoNodes(profiling.Profiling):
+    nodes = 2
     conf = []
     topology = None  # of the site, in place of the one that all tests share
 
@@ -32,14 +33,14 @@ class TwoNodes(profiling.Profiling):
                       if line.startswith("optional"))
         if cls.topology:
             plugin = re.sub(r"topology=\S+", f"topology={cls.topology}", plugin)
-        subprocess.run([PRIVATE_SLURM, "start", DIR, "--nodes", "2", "--cpus", "2", "--plugin", plugin, *cls.conf], check=True)
+        subprocess.run([PRIVATE_SLURM, "start", DIR, "--nodes", str(cls.nodes), "--cpus", "2", "--plugin", plugin, *cls.conf], check=True)
         cls.addClassCleanup(subprocess.run, [PRIVATE_SLURM, "stop", DIR], check=True)
 
     def srun_on_two(self, program, *arguments, distribution, ondeloc, name="run", env=None):
         before = self.files()
         for _ in range(5):
             # The hosts of an arbitrary distribution are those of SLURM_HOSTFILE: Slurm 24.11 refuses -N beside it.
-            nodes = [] if distribution == "arbitrary" else ["-N2"]
+            nodes = [] if distribution == "arbitrary" else [f"-N{self.nodes}"]
             result = self.srun(*nodes, f"-n{self.ranks}", "-m", distribution, *self.command(program),
                                *arguments, ondeloc=ondeloc,
                                env={"SLURM_CONF": f"{DIR}/slurm.conf",
