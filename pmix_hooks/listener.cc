@@ -31,6 +31,7 @@ struct State {
   std::atomic<bool> registered{false};
   std::atomic<std::size_t> id{0};
   std::atomic<std::uint64_t> passed{0}, dropped{0}, rejected{0};
+  std::atomic<void (*)()> after_event{nullptr};
   std::atomic<int> answers{-1};  // eventfd: PMIx has answered
 };
 State state;
@@ -120,6 +121,7 @@ void on_event(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_i
   else
     state.rejected.fetch_add(1, std::memory_order_relaxed);
   if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
+  if (const auto after = state.after_event.load(std::memory_order_acquire)) after();
 }
 
 void on_registered(pmix_status_t status, std::size_t id, void*) {
@@ -132,7 +134,7 @@ void on_deregistered(pmix_status_t, void*) { note_answer(); }
 
 }  // namespace
 
-Status listener_start(int channel_fd) {
+Status listener_start(int channel_fd, void (*after_event)()) {
   const auto initialized = find<decltype(&PMIx_Initialized)>("PMIx_Initialized");
   const auto enroll = find<decltype(&PMIx_Register_event_handler)>("PMIx_Register_event_handler");
   const auto leave =
@@ -143,6 +145,7 @@ Status listener_start(int channel_fd) {
   if (state.answers.load() < 0) state.answers.store(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (state.answers.load() < 0) return Error::from_errno("events: eventfd");
   state.channel.store(channel_fd, std::memory_order_release);
+  state.after_event.store(after_event, std::memory_order_release);
   const pmix_status_t rc =
       enroll(codes, sizeof(codes) / sizeof(codes[0]), nullptr, 0, on_event, on_registered, nullptr);
   // Some releases return the handler's id, which is not negative, for success.
@@ -161,6 +164,7 @@ void listener_stop() {
       wait_a_second();
   }
   state.channel.store(-1, std::memory_order_release);
+  state.after_event.store(nullptr, std::memory_order_release);
 }
 
 ListenerCounts listener_counts() {

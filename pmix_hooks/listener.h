@@ -4,8 +4,9 @@
 //
 // The handler runs as root in PMIx's progress thread, on payloads of the user. It checks the
 // record, overwrites its world rank with the sender that PMIx names, makes one non-blocking write
-// of at most ONDELOC_RECORD_MAX bytes, completes the event and returns. It takes no lock, allocates
-// no memory, writes no log and calls no function of Slurm.
+// of at most ONDELOC_RECORD_MAX bytes, completes the event, calls what the plugin wants to do then
+// (it reads energy counters now and then), and returns. It takes no lock, allocates no memory,
+// writes no log and calls no function of Slurm.
 //
 // The plugin does not link libpmix but looks its functions up in the process: mpi/pmix has loaded
 // them. PMIx outlives the plugin, so the code must stay mapped after dlclose (-z nodelete).
@@ -27,9 +28,9 @@ struct ListenerCounts {
 };
 
 // From user_init on, when slurmstepd's PMIx server runs. `channel_fd`: write end of a non-blocking
-// pipe. The caller keeps it open until listener_stop() has returned. Waits at most a second for
-// PMIx.
-Status listener_start(int channel_fd);
+// pipe. The caller keeps it open until listener_stop() has returned. `after_event` is called in
+// PMIx's progress thread after each event; it must not block. Waits at most a second for PMIx.
+Status listener_start(int channel_fd, void (*after_event)() = nullptr);
 
 // Deregisters and waits, at most a second, until PMIx can make no later call. Does nothing if no
 // listener was started.

@@ -76,14 +76,15 @@ bool read_zone(const Path& path, EnergyZone& zone) noexcept {
   return true;
 }
 
-std::uint64_t now_ns() noexcept {
+}  // namespace
+
+std::uint64_t energy_clock_ns() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// How often the counter may have passed its end in that time, at most. REQUIRES: a range.
 std::uint64_t most_wraps(const EnergyZone& zone, std::uint64_t ns) noexcept {
   const std::uint64_t watts = zone.microwatts > 0 ? zone.microwatts : kMostMicrowatts;
   const double microjoules =
@@ -92,13 +93,7 @@ std::uint64_t most_wraps(const EnergyZone& zone, std::uint64_t ns) noexcept {
          static_cast<std::uint64_t>(std::min(1e9, microjoules / static_cast<double>(zone.range)));
 }
 
-void add_fault(ondeloc_energy& sum, std::uint32_t state, std::uint64_t detail) noexcept {
-  sum.state = std::max(sum.state, state);
-  if (sum.state == state) sum.detail = std::max(sum.detail, static_cast<std::uint32_t>(detail));
-}
-
-// errno of a pair of readings that says nothing; 0: none.
-int fault_of(const EnergyZone& first, const EnergyZone& last) noexcept {
+int energy_fault(const EnergyZone& first, const EnergyZone& last) noexcept {
   if (first.fault != 0) return first.fault;
   if (last.fault != 0) return last.fault;
   if (first.kind != last.kind) return ENODEV;
@@ -106,25 +101,14 @@ int fault_of(const EnergyZone& first, const EnergyZone& last) noexcept {
   return last.range > 0 && fits ? 0 : ERANGE;
 }
 
-void add_zone(const EnergyZone& first, const EnergyZone& last, std::uint64_t ns,
-              ondeloc_energy& sum) noexcept {
-  if (const int fault = fault_of(first, last); fault != 0)
-    return add_fault(sum, ONDELOC_ENERGY_UNREADABLE, static_cast<std::uint64_t>(fault));
-  if (const std::uint64_t wraps = most_wraps(last, ns); wraps > 1)
-    return add_fault(sum, ONDELOC_ENERGY_WRAPPED, wraps);
-  const bool went_back = last.microjoules < first.microjoules;
-  // max_energy_range_uj is the value after which the counter begins at 0 again.
-  sum.microjoules +=
-      last.microjoules - first.microjoules + (went_back ? last.range : std::uint64_t{0});
-  add_fault(sum, ONDELOC_ENERGY_KNOWN, 0);
-}
-
-}  // namespace
-
 const char* powercap_of(const SiteOptions& site) noexcept {
   for (const std::string& word : site.test_switches)
     if (word.starts_with(kSwitchPowercap)) return word.c_str() + kSwitchPowercap.size();
   return kPowercap;
+}
+
+std::uint64_t energy_pause_of(const SiteOptions& site) noexcept {
+  return powercap_of(site) == kPowercap ? kEnergyPauseNs : 0;
 }
 
 EnergyReading read_energy(const char* directory) noexcept {
@@ -140,22 +124,8 @@ EnergyReading read_energy(const char* directory) noexcept {
       if (!read_zone(path, reading.zones[at + 1 + static_cast<std::size_t>(sub)])) break;
     }
   }
-  reading.at_ns = now_ns();
+  reading.at_ns = energy_clock_ns();
   return reading;
-}
-
-void fill_energy(const EnergyReading& first, const EnergyReading& last,
-                 ondeloc_record_end& record) noexcept {
-  record.package_energy = record.dram_energy = {};
-  if (first.at_ns == 0) return;
-  record.energy_ns = last.at_ns - first.at_ns;
-  for (std::size_t i = 0; i < first.zones.size(); ++i) {
-    const EnergyZone &before = first.zones[i], &after = last.zones[i];
-    const EnergyKind kind = std::max(before.kind, after.kind);
-    if (kind == EnergyKind::kNone) continue;
-    add_zone(before, after, record.energy_ns,
-             kind == EnergyKind::kPackage ? record.package_energy : record.dram_energy);
-  }
 }
 
 }  // namespace ondeloc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Energy of the node, read by slurmstepd as root from the kernel's powercap zones at the start of
-// the first task and at the end of the last one. Counters: microjoules that wrap at
-// max_energy_range_uj. Source of the format: Documentation/power/powercap/powercap.rst of Linux.
+// One reading of the node's energy, by slurmstepd as root from the kernel's powercap zones.
+// spank/energy_meter.h sums readings. Counters: microjoules that wrap at max_energy_range_uj.
+// Source of the format: Documentation/power/powercap/powercap.rst of Linux.
 //
 // Only the kernel's fixed names are opened (intel-rapl:N and intel-rapl:N:M; AMD's zones have these
 // names too). Reads do not allocate, follow no name of a user, and are bounded. The zones are open
@@ -40,12 +40,21 @@ struct EnergyReading {
 // kPowercap, or the tree of a test switch of the site.
 const char* powercap_of(const SiteOptions& site) noexcept;
 
+// The least time between two readings; in a made tree none.
+inline constexpr std::uint64_t kEnergyPauseNs = 30'000'000'000;
+std::uint64_t energy_pause_of(const SiteOptions& site) noexcept;
+
 // `directory`: kPowercap, or a made tree in a test.
 EnergyReading read_energy(const char* directory) noexcept;
 
-// The energy between two readings of one node. A counter that may have wrapped more than once is
-// not a number: the longest time without doubt is the range / the power limit of the zone.
-void fill_energy(const EnergyReading& first, const EnergyReading& last,
-                 ondeloc_record_end& record) noexcept;
+// Time of readings, CLOCK_MONOTONIC.
+std::uint64_t energy_clock_ns() noexcept;
+
+// How often the counter may have passed its end in that time, at most: after range / power limit of
+// the zone it may have done so more than once. REQUIRES: a range.
+std::uint64_t most_wraps(const EnergyZone& zone, std::uint64_t ns) noexcept;
+
+// errno of a pair of readings of one zone that says nothing; 0: none.
+int energy_fault(const EnergyZone& first, const EnergyZone& last) noexcept;
 
 }  // namespace ondeloc

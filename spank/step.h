@@ -15,7 +15,7 @@
 #include "mapcore/devices/device.h"
 #include "mapcore/options/options.h"
 
-#include "spank/energy.h"
+#include "spank/energy_meter.h"
 
 namespace ondeloc {
 
@@ -77,7 +77,7 @@ struct StepState {
   std::uint32_t exited_tasks = 0;  // on this node
   // The adapters of this node, as far as nic= needs them; empty: user_init has not looked.
   std::optional<std::vector<Device>> adapters;
-  EnergyReading energy;  // before the first task executes its program
+  EnergyMeter energy;  // started before the first task executes its program
 };
 
 struct Step {

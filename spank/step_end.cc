@@ -16,7 +16,6 @@
 #include "mapcore/segment/event_record.h"
 
 #include "pmix_hooks/listener.h"
-#include "spank/energy.h"
 #include "spank/user_log.h"
 
 namespace ondeloc {
@@ -113,7 +112,7 @@ bool writes_file(const Step& step) {
 
 }  // namespace
 
-void send_end(const Step& step) {
+void send_end(Step& step) {
   ondeloc_record_end record{};
   record.head = {ONDELOC_RECORD_MAGIC,
                  ONDELOC_RECORD_VERSION,
@@ -124,8 +123,7 @@ void send_end(const Step& step) {
   const ListenerCounts counts = listener_counts();
   record.dropped = counts.dropped;
   record.rejected = counts.rejected;
-  if (step.state.energy.at_ns != 0)
-    fill_energy(step.state.energy, read_energy(powercap_of(step.request.site)), record);
+  step.state.energy.finish(record);
   const int fd = step.fds.channel.write.get();
   if (!wait_for(fd, POLLOUT, Clock::now() + std::chrono::milliseconds(kRoomWaitMs))) return;
   (void)!write(fd, &record, sizeof(record));

@@ -8,7 +8,7 @@
 namespace ondeloc {
 
 // Writes one END record into the channel. The record is lost if the channel stays full.
-void send_end(const Step& step);
+void send_end(Step& step);
 
 // Waits for the mapper's last word and relays its lines. Waits at most a second, or ten seconds for
 // a mapper that writes a report or a profile, since proctrack kills the mapper afterwards. Mostly

@@ -9,7 +9,6 @@
 
 #include "pmix_hooks/listener.h"
 #include "spank/callbacks.h"
-#include "spank/energy.h"
 #include "spank/environment.h"
 #include "spank/nic.h"
 #include "spank/prepare.h"
@@ -49,6 +48,9 @@ Status check_files(const Request& request) {
   return check_file(request.rank_library, R_OK, "rank-lib");
 }
 
+// In PMIx's progress thread.
+void read_energy_again() { the_step().state.energy.sample(); }
+
 // Under contain_spank (24.05) this process is a clone with borrowed thread state: a callback cannot
 // be registered from it.
 Status start_listener(const Step& step) {
@@ -58,7 +60,7 @@ Status start_listener(const Step& step) {
   const std::vector<std::string>& switches = step.request.site.test_switches;
   if (std::find(switches.begin(), switches.end(), kSwitchNoEvents) != switches.end())
     return Error("events: none, plugstack.conf has test-switch=no-events", ENOENT);
-  return listener_start(step.fds.channel.write.get());
+  return listener_start(step.fds.channel.write.get(), read_energy_again);
 }
 
 // The segment alone can carry all records, so a step without events has not failed. Only a user
@@ -100,8 +102,8 @@ void stepd_user_init(spank_t spank, Step& step) {
 
 // Slurm calls this after it has forked all tasks of the node, once for each. They still wait.
 void stepd_task_post_fork(Step& step) {
-  if (!step.request.watch || step.state.energy.at_ns != 0) return;
-  step.state.energy = read_energy(powercap_of(step.request.site));
+  if (!step.request.watch || step.state.energy.is_started()) return;
+  step.state.energy.start(powercap_of(step.request.site), energy_pause_of(step.request.site));
 }
 
 void stepd_task_exit(spank_t spank, Step& step) {

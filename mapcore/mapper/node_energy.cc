@@ -24,7 +24,7 @@ std::string why_unknown(const ondeloc_energy& energy) {
     case ONDELOC_ENERGY_ABSENT:
       return "the kernel shows no such counter in /sys/class/powercap";
     case ONDELOC_ENERGY_WRAPPED:
-      return fmt::format("the step was too long, a counter may have wrapped {} times",
+      return fmt::format("nobody read a counter for so long that it may have wrapped {} times",
                          energy.detail);
     default:
       return fmt::format("a counter cannot be read: {}",

@@ -37,7 +37,7 @@ TEST_CASE("each state of a counter of energy has its number or its sentence") {
   CHECK(energy.package_joules == 12.5);
   CHECK(energy.why_no_package.empty());
   CHECK_FALSE(energy.dram_joules);
-  CHECK(energy.why_no_dram == "the step was too long, a counter may have wrapped 4 times");
+  CHECK(energy.why_no_dram == "nobody read a counter for so long that it may have wrapped 4 times");
   record.package_energy = {ONDELOC_ENERGY_UNREADABLE, EACCES, 7};
   record.dram_energy = {};
   energy = energy_of(record);

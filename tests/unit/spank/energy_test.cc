@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Energy from made trees of powercap zones, as the kernel names them. No tree was recorded on
 // hardware: names and limits are those of the kernel's documentation.
-#include "spank/energy.h"
-
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +8,8 @@
 
 #include "tests/unit/catch.h"
 #include "tests/unit/temp_dir.h"
+
+#include "spank/energy_meter.h"
 
 using namespace ondeloc;
 
@@ -50,7 +50,9 @@ struct PowercapTree {
 
 ondeloc_record_end energy_between(const EnergyReading& first, const EnergyReading& last) {
   ondeloc_record_end record{};
-  fill_energy(first, last, record);
+  EnergyMeter meter;
+  meter.start(first);
+  meter.finish(last, record);
   return record;
 }
 
@@ -93,6 +95,68 @@ TEST_CASE(
   CHECK(long_step.state == ONDELOC_ENERGY_WRAPPED);
   CHECK(long_step.detail == 4);
   CHECK(long_step.microjoules == 0);
+}
+
+TEST_CASE("readings in between carry a long step over any number of wraps") {
+  const PowercapTree tree;
+  tree.node(1000, 50);
+  EnergyMeter meter;
+  meter.start(tree.read(kSecondNs));
+  // 1000 s each at 200 W: the counter of package 0 wraps in most rounds.
+  constexpr std::uint64_t kRound = 200'000'000'000;
+  std::uint64_t package = 1000, seconds = 1;
+  for (int round = 0; round < 7; ++round) {
+    package = (package + kRound) % kCounterRange;
+    seconds += 1000;
+    tree.node(package, 50);
+    if (round == 3) tree.put("intel-rapl:1", "energy_uj", "");  // for once it cannot be read
+    // At most the power limit, 205 W, for 1278 s: the pause over one failed reading is too long.
+    if (round != 6) meter.add(tree.read(seconds * kSecondNs));
+  }
+  ondeloc_record_end record{};
+  meter.finish(tree.read(seconds * kSecondNs), record);
+  CHECK(record.energy_ns == 7000 * kSecondNs);
+  CHECK(record.dram_energy.state == ONDELOC_ENERGY_KNOWN);
+  CHECK(record.dram_energy.microjoules == 0);
+  CHECK(record.package_energy.state == ONDELOC_ENERGY_WRAPPED);
+  CHECK(record.package_energy.detail == 2);
+}
+
+TEST_CASE("the sum over many readings is exact") {
+  const PowercapTree tree;
+  tree.zone("intel-rapl:0", "package-0", kCounterRange - 10);
+  EnergyMeter meter;
+  meter.start(tree.read(kSecondNs));
+  std::uint64_t counter = kCounterRange - 10;
+  for (std::uint64_t round = 1; round <= 5; ++round) {
+    counter = (counter + kCounterRange - 1000) % kCounterRange;
+    tree.zone("intel-rapl:0", "package-0", counter);
+    meter.add(tree.read((1 + 1200 * round) * kSecondNs));
+  }
+  ondeloc_record_end record{};
+  meter.finish(tree.read(7000 * kSecondNs), record);
+  CHECK(record.package_energy.state == ONDELOC_ENERGY_KNOWN);
+  CHECK(record.package_energy.microjoules == 5 * (kCounterRange - 1000));
+}
+
+TEST_CASE("the meter reads its tree by itself, no sooner than after the pause") {
+  const PowercapTree tree;
+  const std::string path = tree.dir.path();
+  const auto run = [&](std::uint64_t pause_ns) {
+    tree.zone("intel-rapl:0", "package-0", 100);
+    EnergyMeter meter;
+    meter.sample();  // not started: nothing happens
+    meter.start(path.c_str(), pause_ns);
+    tree.zone("intel-rapl:0", "package-0", 90);  // a wrap, if it is seen
+    meter.sample();
+    tree.zone("intel-rapl:0", "package-0", 130);
+    ondeloc_record_end record{};
+    meter.finish(record);
+    CHECK(record.package_energy.state == ONDELOC_ENERGY_KNOWN);
+    return record.package_energy.microjoules;
+  };
+  CHECK(run(0) == kCounterRange + 30);
+  CHECK(run(3600 * kSecondNs) == 30);
 }
 
 TEST_CASE("a zone without limits is taken for the hungriest one") {

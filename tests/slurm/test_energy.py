@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The energy of a step longer than the range of its counter. slurmstepd reads a made tree of powercap zones: this machine
+may have no counter, and no counter wraps within seconds."""
+import os
+import pathlib
+import time
+
+import harness
+
+RANGE = 1_000_000  # microjoules
+PART = 600_000
+
+
+class Energy(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.zone = pathlib.Path(self.dir, "powercap", "intel-rapl:0")
+        self.zone.mkdir(parents=True)
+        self.put("name", "package-0")
+        self.put("energy_uj", 0)
+        self.put("max_energy_range_uj", RANGE)
+
+    def put(self, name, value):
+        """Renames, so that no reader finds half of a value."""
+        made = self.zone.parent / "new"
+        made.write_text(f"{value}\n", encoding="ascii")
+        os.rename(made, self.zone / name)
+
+    def with_words(self, *words):
+        """Appends words to the plugin's line in plugstack.conf for one test."""
+        text = harness.PLUGSTACK.read_text(encoding="ascii")
+        self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="ascii")
+        harness.PLUGSTACK.write_text(" ".join([text.rstrip("\n"), *words]) + "\n", encoding="ascii")
+
+    def run_while_the_counter_wraps(self, parts):
+        """Energy in the report of a step in which the counter goes on by PART so many times."""
+        srun = self.start_srun("-n4", f"{harness.APPS}/partners", "-s", "4", "-i", "0.2",
+                               ondeloc="online,decide=never,transport=pmix,interval=100ms,max-interval=100ms,report=r.json")
+        for line in srun.stdout:
+            if "so far" in line:
+                break
+        for part in range(1, parts + 1):
+            self.put("energy_uj", part * PART % RANGE)
+            time.sleep(0.8)
+        _, told = srun.communicate(timeout=harness.LONG)
+        self.assertEqual(srun.returncode, 0, told)
+        return self.report("r.json")["energy"]
+
+    def test_no_wrap_is_lost_while_ranks_send_events(self):
+        self.put("constraint_0_power_limit_uw", 1)
+        self.with_words(f"test-switch=powercap:{self.zone.parent}")
+        energy = self.run_while_the_counter_wraps(5)
+        self.assertEqual((energy["package_joules"], energy["why_no_package"]), (5 * PART / 1e6, ""))
+        self.assertIn("no such counter", energy["why_no_dram"])
+
+    def test_without_events_a_long_step_has_no_energy_and_says_why(self):
+        self.put("constraint_0_power_limit_uw", 5 * RANGE)  # it wraps five times a second, at most
+        self.with_words(f"test-switch=powercap:{self.zone.parent}", "test-switch=no-events")
+        energy = self.run_while_the_counter_wraps(1)
+        self.assertIsNone(energy["package_joules"])
+        self.assertRegex(energy["why_no_package"], r"nobody read a counter for so long that it may have wrapped \d\d+ times")
+
+
+if __name__ == "__main__":
+    harness.main()
