@@ -35,6 +35,7 @@ MapperArguments arguments_of(spank_t spank, const Step& step, const Task& task, 
   call.kill_switch_fd = step.fds.kill_switch.read.get();
   call.node = task.node;
   call.partition = job_env(spank, "SLURM_JOB_PARTITION").value_or("");
+  call.rank_library = step.request.rank_library;
   call.options = step.request.text;
   call.topology = step.request.site.topology;
   call.machine = step.request.site.machine;

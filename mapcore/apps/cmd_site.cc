@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "mapcore/apps/cli.h"
+#include "mapcore/apps/container_help.h"
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/say.h"
 #include "mapcore/base/new_file.h"
@@ -32,6 +33,7 @@ struct SiteCommand {
   std::size_t top = 20;
   std::string older;       // empty: no file goes for its age
   double most_bytes = -1;  // < 0: no file goes for its size
+  bool containers = false;
 };
 
 // Looks each user up once: a directory service may be slow.
@@ -91,7 +93,7 @@ std::string text_of(const SiteView& view, std::string_view format) {
   return format == "text" ? site_text(view) : site_prometheus(view);
 }
 
-Result<std::string> run_site(const SiteCommand& options) {
+Result<std::string> site_account(const SiteCommand& options) {
   std::time_t since = 0;
   if (!options.since.empty()) {
     const auto parsed = parse_since(options.since, std::time(nullptr));
@@ -103,9 +105,16 @@ Result<std::string> run_site(const SiteCommand& options) {
   if (!files) return files.error();
   tell_skipped(*files, options.format);
   const SiteAccount account = account_of(steps_of(files->reports));
-  const std::string text =
-      text_of({*files, account, UserNames(), options.cluster, options.top}, options.format);
-  if (options.output.empty()) return text;
+  return text_of({*files, account, UserNames(), options.cluster, options.top}, options.format);
+}
+
+Result<std::string> run_site(const SiteCommand& options) {
+  if (!options.containers && options.directory.empty())
+    return Error("DIR: missing; name the directory of the reports");
+  const auto made = options.containers ? Result<std::string>(container_help(container_paths()))
+                                       : site_account(options);
+  if (!made || options.output.empty()) return made;
+  const std::string& text = *made;
   if (Status written = write_new_file(options.output, text); !written)
     return std::move(written).error();
   return std::string();
@@ -127,10 +136,10 @@ void add_site(CLI::App& app, Job& job) {
   CLI::App* command =
       app.add_subcommand("site", "account of all jobs: who gained, what it cost, what failed");
   auto options = std::make_shared<SiteCommand>();
-  command
-      ->add_option("DIR", options->directory,
-                   "directory of reports, such as that of report-dir= in plugstack.conf")
-      ->required();
+  command->add_option("DIR", options->directory,
+                      "directory of reports, such as that of report-dir= in plugstack.conf");
+  command->add_flag("--containers", options->containers,
+                    "instead: print the mounts that a container needs, for the administrator");
   command
       ->add_option("--since", options->since,
                    "only reports written since then: an age (30d, 36h) or a date (2026-11-25)")
@@ -150,9 +159,9 @@ void add_site(CLI::App& app, Job& job) {
   command->add_option("--top", options->top, "rows of each table (default: 20)")
       ->check(CLI::Range(1, 1 << 20));
   add_removal_options(*command, *options);
-  command->footer(examples({"ondeloc site reports --since 7d",
-                            "ondeloc site reports -f prometheus -o ondeloc.prom",
-                            "ondeloc site reports --remove-older 90d"}));
+  command->footer(examples(
+      {"ondeloc site reports --since 7d", "ondeloc site reports -f prometheus -o ondeloc.prom",
+       "ondeloc site reports --remove-older 90d", "ondeloc site --containers"}));
   command->callback([options, &job] { job = [options] { return run_site(*options); }; });
 }
 

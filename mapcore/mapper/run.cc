@@ -30,6 +30,7 @@
 #include "mapcore/mapper/thread_counts.h"
 #include "mapcore/options/mapper_messages.h"
 #include "mapcore/report/report_json.h"
+#include "mapcore/step/container_watch.h"
 #include "mapcore/step/file_of_node.h"
 #include "mapcore/step/origin.h"
 #include "mapcore/step/step_follower.h"
@@ -78,6 +79,7 @@ class OnlineMapper {
         threads_(config.options),
         pages_(step_.ranks().count()),
         memory_(config.devices_root),
+        containers_(config.rank_library),
         interval_(std::max(config.options.interval_ms, config.min_interval_ms),
                   std::max({config.options.max_interval_ms, config.options.interval_ms,
                             config.min_interval_ms}),
@@ -94,6 +96,7 @@ class OnlineMapper {
       wait(next_wake());
       step_.refresh(Clock::now() < interval_end() ? kRefreshEvery : Clock::duration::zero());
       threads_.look(ranks());
+      containers_.look(ranks());
       // Planning may have taken seconds: a rank that has counts by now has attached and may be
       // moved.
       if (plan_when_ready()) step_.refresh(Clock::duration::zero());
@@ -400,6 +403,10 @@ class OnlineMapper {
     if (writes_report() && wanted) (void)need_machine();
     std::vector<std::string> notes;
     if (auto missing = events_.note_of_missing(counters_)) notes.push_back(*std::move(missing));
+    if (auto hidden = containers_.sentence(ranks())) {
+      lines_.push_back(*hidden);
+      notes.push_back(*std::move(hidden));
+    }
     if (writes_report() || config_.options.verbose) await_end();
     const Report report = complete_report(std::move(notes));
     ranks().stop_following();  // the report needs two descriptors, and the ranks may hold all
@@ -476,6 +483,7 @@ class OnlineMapper {
   PageWatch pages_;
   ReportEnergy energy_;
   NodeMemory memory_;
+  ContainerWatch containers_;
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;
   std::optional<GpuWatch> gpus_;  // since the ranks were placed

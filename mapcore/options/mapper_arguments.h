@@ -46,7 +46,8 @@ struct MapperArguments {
   std::string machine;   // the site's machine file; empty: none
   // The site's directory for a report that the user did not ask for; empty: none is written.
   std::string report_dir;
-  std::string partition;  // of the job, for the report
+  std::string partition;     // of the job, for the report
+  std::string rank_library;  // path on the node; a container may hide it
   std::uint32_t min_interval_ms = SiteOptions().min_interval_ms;
   OomPolicy oom = SiteOptions().oom;
   SiteLog log = SiteLog::kNone;

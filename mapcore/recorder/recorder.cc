@@ -21,6 +21,7 @@
 #include "mapcore/recorder/memory_counters.h"
 #include "mapcore/recorder/running_sums.h"
 #include "mapcore/segment/segment_view.h"
+#include "mapcore/step/container_watch.h"
 #include "mapcore/step/file_of_node.h"
 #include "mapcore/step/rank_notes.h"
 #include "mapcore/step/step_follower.h"
@@ -60,6 +61,7 @@ class Recorder {
     while (!over_) {
       (void)step_.wait(Clock::now() + pause_, true, [](const Record&) {});
       step_.refresh(kReadSlotsEvery);
+      containers_.look(ranks_);
       if (ranks_.all_ready()) write_cpus();
       count_memory();
       over_ = step_.is_over();
@@ -195,6 +197,7 @@ class Recorder {
                                     rank.world.value),
                         true});
     }
+    if (auto hidden = containers_.sentence(ranks_)) told.push_back({*std::move(hidden), true});
     if (outside_ > 0)
       told.push_back(
           {fmt::format("{} messages to processes outside the step are not recorded", outside_),
@@ -267,6 +270,7 @@ class Recorder {
   Ranks& ranks_ = step_.ranks();
   EventPools pools_;
   MemoryCounters memory_;
+  ContainerWatch containers_{config_.rank_library};
   std::vector<bool> counting_;  // by local rank
   std::vector<std::uint32_t> world_of_;
   std::optional<ProfileWriter> writer_;

@@ -19,6 +19,7 @@ struct MapperConfig {
   std::string machine_file;  // of the user or the site; empty: none
   std::string report_dir;    // of the site, for a report that no user asked for; empty: none
   std::string partition;     // of the job; empty: unknown
+  std::string rank_library;  // path on the node; empty: nobody looks whether containers have it
   SiteLog log = SiteLog::kNone;
   std::uint32_t min_interval_ms = SiteOptions().min_interval_ms;
   std::string no_events;     // why nobody listens to events, for the notes; empty: somebody does

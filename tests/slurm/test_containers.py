@@ -38,9 +38,14 @@ class Containers(harness.Case):
         self.assertTrue(all(rank["pid"] > 0 for rank in inside["ranks"]), inside["ranks"])
         self.assertIn("partners", inside["origin"]["program"])
 
-    def test_without_the_mount_programs_run_and_are_not_counted(self):
-        result, report = self.run_step("hidden", *container("--tmpfs", LIBRARY_DIR))
+    def test_without_the_mount_programs_run_and_one_line_says_that_they_are_not_counted(self):
+        # A mapper that finds a container takes two looks, a tenth of a second apart.
+        result, report = self.run_step("hidden", *container("--tmpfs", LIBRARY_DIR), "/bin/sh", "-c", 'sleep 1; exec "$@"', "sh")
         self.assertIn(f"'{harness.RANK_LIB}' from LD_PRELOAD cannot be preloaded", result.stderr)
+        told = [line for line in result.stderr.splitlines() if "ondeloc: " in line]
+        self.assertEqual(told, [f"ondeloc: the container of rank 0 lacks {LIBRARY_DIR}: not counted; mount it "
+                                "(ondeloc site --containers) or use --ondeloc=off"])
+        self.assertIn(told[0].removeprefix("ondeloc: "), report["notes"])
         self.assertEqual(report["matrix"], [])
         self.assertTrue(all(rank["pid"] == 0 for rank in report["ranks"]))
         self.assertTrue(any("MPI_Init" in note for note in report["notes"]), report["notes"])
