@@ -2,6 +2,7 @@
 #include "mapcore/decide/migration.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace ondeloc {
 namespace {
@@ -9,10 +10,10 @@ namespace {
 // Prices of a move that copies no memory. Another core of the same cache: the calls that bind the
 // threads, and the private caches. Another cache: also a rank's part of it, 4 MiB (32 MiB for the 8
 // cores of an EPYC 7003), at the 25.6 GB/s of one such cache. Another node: the same from memory
-// that is far away, and the pages stay there.
+// that is far away, at the default distance of 21 to 10.
 constexpr double kSecondsInCache = 0.0001;
 constexpr double kSecondsInNode = 0.00025;
-constexpr double kSecondsToNode = 0.001;
+constexpr double kSecondsToNode = 0.0004;
 
 double price_without_memory(const Seat& from, const Seat& to) {
   if (!(from.node == to.node)) return kSecondsToNode;
@@ -45,16 +46,21 @@ bool moves_many(const SlotSet& slots, const CostModel& model, const Mapping& bef
 double migration_seconds(const CostModel& model, const SlotSet& slots, const Mapping& before,
                          const Mapping& after, std::span<const double> resident,
                          bool memory_follows) {
-  double seconds = 0;
+  double copies = 0, refills = 0;
+  std::vector<double> refill_of(static_cast<std::size_t>(std::max(1, model.llcs)));
   for (std::size_t i = 0; i < after.size(); ++i) {
     if (!changes_cpus(slots, before[i], after[i])) continue;
     const int from = slots[before[i]].node.value, to = slots[after[i]].node.value;
-    const bool copies = memory_follows && from != to && i < resident.size();
-    const double rate = std::min(model.bandwidth[to], model.link[from * model.nodes + to]);
-    seconds += copies ? resident[i] / rate
-                      : price_without_memory(slots[before[i]].seat, slots[after[i]].seat);
+    if (memory_follows && from != to && i < resident.size()) {
+      copies += resident[i] / std::min(model.bandwidth[to], model.link[from * model.nodes + to]);
+      continue;
+    }
+    const Seat& seat = slots[after[i]].seat;
+    double& refill = refill_of[seat.llc.value];
+    refill += price_without_memory(slots[before[i]].seat, seat);
+    refills = std::max(refills, refill);
   }
-  return seconds;
+  return copies + refills;
 }
 
 }  // namespace ondeloc

@@ -171,7 +171,7 @@ TEST_CASE("a pause does not end a phase: its age goes on, and it is not fleeting
   CHECK(!clock.is_fleeting());  // two looks at the one before
 }
 
-TEST_CASE("migration: 1 ms a moved rank, or its pages over the link") {
+TEST_CASE("migration: 0.4 ms a moved rank, or its pages over the link") {
   const Machine machine = *load_machine("numa:2 core:2 pu:1");
   SlotSet slots;
   for (const Pu& pu : machine.pus) {
@@ -182,7 +182,7 @@ TEST_CASE("migration: 1 ms a moved rank, or its pages over the link") {
   const CostModel model = CostModel::from(machine);
   const Mapping before = {SlotIndex(0), SlotIndex(1)}, after = {SlotIndex(2), SlotIndex(1)};
   const std::vector<double> resident = {20e9 / 2.1, 1};
-  CHECK(migration_seconds(model, slots, before, after, resident, false) == Approx(0.001));
+  CHECK(migration_seconds(model, slots, before, after, resident, false) == Approx(0.0004));
   CHECK(migration_seconds(model, slots, before, after, resident, true) == Approx(1));
 }
 
@@ -198,10 +198,26 @@ TEST_CASE("a move is dearer the farther it leads") {
   CHECK(price(0) == 0);
   CHECK(price(1) == Approx(0.0001));   // the same cache
   CHECK(price(2) == Approx(0.00025));  // another cache of the node
-  CHECK(price(4) == Approx(0.001));    // another node
+  CHECK(price(4) == Approx(0.0004));   // another node
   // Memory that follows a rank does not leave its node.
   CHECK(migration_seconds(model, slots, {SlotIndex(0)}, {SlotIndex(2)}, std::vector<double>{1e12},
                           true) == Approx(0.00025));
+}
+
+TEST_CASE("ranks fill one cache after the other, and several caches at the same time") {
+  const Machine machine = *load_machine("numa:2 core:4 pu:1");
+  SlotSet slots;
+  for (const Pu& pu : machine.pus)
+    slots.push_back(make_slot(machine, *CpuSet::parse_list(std::to_string(pu.os.value))));
+  const CostModel model = CostModel::from(machine);
+  const auto price = [&](const std::vector<int>& to) {
+    Mapping before, after;
+    for (int i = 0; i < 4; ++i) before.emplace_back(2 * i), after.emplace_back(to[i]);
+    return migration_seconds(model, slots, before, after, {}, false);
+  };
+  CHECK(price({4, 2, 0, 6}) == Approx(0.0004));      // one rank each way
+  CHECK(price({4, 6, 0, 2}) == Approx(2 * 0.0004));  // two each way
+  CHECK(price({5, 2, 4, 7}) == Approx(0.0005));      // one from the other node, one inside
 }
 
 TEST_CASE("interval: times v when nothing was applied, divided by v when something was") {

@@ -77,8 +77,10 @@ TEST_CASE("terms of the cost on a tree, computed by hand") {
   const Cost cost = c.cost(mapping);
   const double near = 24e-9, other_cache = 108e-9, other_package = 200e-9;
   CHECK(cost.message_time == Approx((5 * (other_cache - near) + 3 * (other_package - near)) / 4));
-  const double bandwidth = 4 * 25.6e9;
-  CHECK(cost.byte_time == Approx((500 * 1.0 + 300 * (1.0 + 1.1)) / bandwidth));
+  // A byte takes the latency of its line over the lines that are under way; T is shared like L.
+  const double of_byte = 1.0 / (7 * 64) / 4;
+  CHECK(cost.byte_time ==
+        Approx((500 * (other_cache - near) + 300 * (other_package - near)) * of_byte));
   CHECK(cost.total == Approx(cost.congestion + cost.byte_time + cost.message_time));
   CHECK(cost.remote_share.value() == Approx(300.0 / 1800));
   const DomainTraffic split = traffic_by_domain(c.slots, c.traffic, mapping);
