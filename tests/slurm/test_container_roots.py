@@ -70,9 +70,8 @@ class Podman(Roots):
     def setUpClass(cls):
         cls.run_as_root("usermod", "--add-subuids", "200000-265535", "--add-subgids", "200000-265535", harness.USER.pw_name)
         cls.home = f"{harness.ROOT}/podman"
-        cls.run_as_root("cp", "-a", f"{ROOTS}/debian11", cls.home)
-        for name in ("home", "run"):
-            os.makedirs(f"{cls.home}/{name}", mode=0o700, exist_ok=True)
+        os.mkdir(cls.home)
+        cls.run_as_root("cp", "-a", f"{ROOTS}/debian11/.", cls.home)
         cls.run_as_root("chown", "-R", f"{harness.USER.pw_uid}:{harness.USER.pw_gid}", cls.home)
 
     @classmethod
