@@ -76,7 +76,8 @@ class Podman(Roots):
 
     @classmethod
     def tearDownClass(cls):
-        cls.run_as_root("usermod", "--del-subuids", "200000-265535", "--del-subgids", "200000-265535", harness.USER.pw_name)
+        # usermod refuses if the user has processes of another Slurm; the end of the last one removes the user.
+        subprocess.run(["usermod", "--del-subuids", "200000-265535", "--del-subgids", "200000-265535", harness.USER.pw_name], check=False)
         shutil.rmtree(cls.home)
 
     @staticmethod
@@ -89,10 +90,10 @@ class Podman(Roots):
         for path in self.env.values():
             os.mkdir(path, mode=0o700)
             os.chown(path, harness.USER.pw_uid, harness.USER.pw_gid)
-        # A process of podman keeps the user namespace, and files of other ids would stay.
-        self.addCleanup(self.run_user, *PODMAN, "unshare", "rm", "-rf", f"{self.dir}/home/.local", env=self.env)
 
     def tearDown(self):
+        """Files of subordinate ids are removed in podman's user namespace, and the process that keeps it ends."""
+        self.run_user(*PODMAN, "unshare", "rm", "-rf", f"{self.dir}/home/.local", env=self.env)
         self.run_user(*PODMAN, "system", "migrate", env=self.env)
         super().tearDown()
 
