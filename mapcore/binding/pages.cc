@@ -53,8 +53,11 @@ bool is_own(const MemoryArea& area) {
   const auto fields = split(area.rest, ' ');
   if (fields.size() < 4 || area.rest[1] != 'w' || !area.is_private() || fields[3] != "0")
     return false;
-  const std::string_view name = trim_blanks(fields.back());
-  return fields.size() == 4 || name.empty() || name == "[heap]" || name.starts_with("[stack") ||
+  // The name is all that stands behind the inode: "[anon: a name]" has blanks.
+  const std::string_view inode = fields[3];
+  const auto end = static_cast<std::size_t>(inode.data() + inode.size() - area.rest.data());
+  const std::string_view name = trim_blanks(area.rest.substr(end));
+  return name.empty() || name == "[heap]" || name.starts_with("[stack") ||
          name.starts_with("[anon");
 }
 
