@@ -79,7 +79,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"adapters[].near_bytes", "bytes", "sent to other nodes by ranks whose final_cpus are near it"},
     {"adapters[].far_bytes", "bytes", "the same by other ranks"},
     {"modelled[].src", "",
-     "rank whose collectives were counted by a model of MPICH's algorithms, not as messages seen"},
+     "rank whose collectives were counted by a model, not as messages seen"},
     {"modelled[].bytes", "bytes",
      "part of the cells of that rank in matrix and off_node that the model added"},
     {"modelled[].messages", "messages", "the same, counted"},

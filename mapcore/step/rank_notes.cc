@@ -26,8 +26,9 @@ constexpr NoteOfBit kNotes[] = {
     {ONDELOC_NOTE_SHARED_WINDOW, true,
      "windows of shared memory are used: loads and stores in them are not counted"},
     {ONDELOC_NOTE_UNSEEN_COLLECTIVES, true,
-     "collectives pass by Open MPI's table of messages (coll/sm, XHC, UCC or the like): they are "
-     "not counted"},
+     "collectives pass by Open MPI's table of messages (coll/sm, XHC, UCC or the like): Bcast, "
+     "Reduce, Allreduce, Allgather and Alltoall are counted as if the data went directly to the "
+     "ranks that need them (see \"modelled\"), others are not counted"},
     {ONDELOC_NOTE_WINDOW_SENDS, false,
      "Open MPI makes messages of one-sided transfers (osc/pt2pt): these messages are counted"},
     {ONDELOC_NOTE_SECOND_CLAIM, true,

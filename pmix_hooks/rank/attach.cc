@@ -207,10 +207,9 @@ void prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   peers_start(self.calls, table, off_node, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
   type_sizes_start(self.calls, is_mpich());
   one_sided_start(self.calls);
-  unseen_collectives_start(self.calls, table.local_ranks, off_node);
-  if (is_mpich())
-    collectives_start(self.calls, table, self.library.knows_nodes,
-                      self.segment.valid() ? &self.segment.slot(self.local_rank) : nullptr);
+  ondeloc_slot* slot = self.segment.valid() ? &self.segment.slot(self.local_rank) : nullptr;
+  unseen_collectives_start(self.calls, table.local_ranks, off_node, slot);
+  if (is_mpich()) collectives_start(self.calls, table, self.library.knows_nodes, slot);
   self.mode = choose_mode();
   persistent_setup(multiple, self.mode);
   counting.row = row;

@@ -69,8 +69,9 @@ struct Interposed<Call, std::index_sequence<k...>> {
   static int watched(Function function, WordAt<k>... words) {
     const Word list[] = {words...};
     const std::uint64_t before = messages_so_far();
+    const InnermostCall here;
     const int rc = function(words...);
-    if (rc == 0) Call::watch(list, messages_so_far() - before);
+    if (rc == 0 && here.counts()) Call::watch(list, messages_so_far() - before);
     return rc;
   }
 

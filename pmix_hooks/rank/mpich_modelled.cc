@@ -13,6 +13,7 @@
 #include "pmix_hooks/rank/persistent.h"
 #include "pmix_hooks/rank/symbols.h"
 #include "pmix_hooks/rank/text.h"
+#include "pmix_hooks/rank/unseen_collectives.h"
 
 namespace ondeloc {
 namespace {
@@ -30,12 +31,6 @@ constinit State state{};
 std::uint64_t pipeline_of_user() {
   const char* text = getenv(kPipeline);
   return text == nullptr ? kDefaultPipeline : leading_number(text);
-}
-
-void add_to_totals(std::uint64_t bytes) {
-  if (state.slot == nullptr) return;
-  __atomic_fetch_add(&state.slot->modelled_bytes, bytes, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&state.slot->modelled_messages, 1, __ATOMIC_RELAXED);
 }
 
 }  // namespace
@@ -79,7 +74,7 @@ std::uint64_t cell_code_of_place(std::uint64_t& place) {
 void send_one_modelled(const Shape& shape, bool remote, int peer, std::uint64_t bytes) {
   std::uint64_t* places = remote ? shape.remote_places : shape.places;
   add_started({cell_code_of_place(places[peer]), bytes});
-  if (remote || peer != shape.communicator.rank) add_to_totals(bytes);
+  if (remote || peer != shape.communicator.rank) add_modelled(state.slot, bytes);
 }
 
 void send_as_modelled(const Shape& shape, const Collective& call) {

@@ -1,26 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of Open MPI that do not pass its table of messages: coll/sm, XHC, UCC and others move
-// the data through shared memory or the network card. No name tells which component serves a call,
-// but in some calls every algorithm that is made of messages sends one from this rank. If none is
-// sent, a note says that collectives are not counted.
-// Thread safety: any thread. If other threads send at the same time, a call may go unnoticed.
+// Open MPI has collectives that pass by its table of messages (coll/sm, XHC,
+// UCC): they move data through shared memory or the network card. Some calls in
+// which a rank has to send, if they are made of messages, are watched. If the
+// rank sends none, a note says so, and the data are counted as if each rank
+// gave them directly to the ranks that need them (`modelled` in the report).
+// Thread safety: any thread; while several threads send at once, a call can
+// look like one that sends messages.
 #pragma once
 
-#include <cstdint>
-
+#include "mapcore/segment/layout.h"
 #include "mapcore/segment/peer_cells.h"
 
 #include "pmix_hooks/rank/mpi_calls.h"
 
 namespace ondeloc {
 
-// `off_node`: of the row that is counted into.
+enum class DataPath {
+  kNone,      // a barrier: every rank sends, but no data
+  kFromRoot,  // from the root to all others
+  kToRoot,    // from all others to the root
+  kByFirst,   // to rank 0, and from there to all others
+  kToAll,     // from every rank to every other rank
+};
+
+struct WatchedCall {
+  DataPath path;
+  int root;
+  std::uint64_t bytes;  // for one receiver
+  void* comm;
+};
+
+// `off_node`: of the row that is counted into. `slot`: where the totals are;
+// null: nowhere.
 void unseen_collectives_start(const MpiCalls& calls, std::uint32_t local_ranks,
-                              const PeerCells& off_node);
+                              const PeerCells& off_node, ondeloc_slot* slot);
 // The number of messages that this process has sent since it attached.
 std::uint64_t messages_so_far();
-// After a collective in which the rank `root`, or if that is negative every rank, has something to
-// send if there are at least two ranks.
-void collective_was_watched(void* comm, int root, std::uint64_t messages);
+// Reads a call from its arguments. Those of an inter-communicator need not be valid.
+using ReadCall = WatchedCall (*)(void* const* words);
+// After a call of a collective in which this process has sent no message. If messages had to be
+// there, counts the data and returns true.
+bool count_if_unseen(void* comm, ReadCall read, void* const* words);
+
+// Adds to what a slot says about messages that no count contains, but a model.
+void add_modelled(ondeloc_slot* slot, std::uint64_t bytes);
 
 }  // namespace ondeloc

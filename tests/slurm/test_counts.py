@@ -89,12 +89,27 @@ class Counts(counting.Counting):
         self.assert_exact("one_sided", "1", makes_communicators=True, env={"OMPI_MCA_osc": "rdma"})
 
     def test_collectives_without_messages(self):
-        """coll/sm moves the data of collectives through shared memory, which no count contains."""
+        """coll/sm moves the data of collectives through shared memory, past the table of messages."""
         for priority in "0", "100":
             with self.subTest(priority):
                 report = self.run_counted("collectives", env={"OMPI_MCA_coll_sm_priority": priority})
                 told = "collectives pass by Open MPI's table" in " ".join(report["notes"])
                 self.assertEqual(told, priority == "100")
+                self.assertEqual(bool(report["modelled"]), priority == "100")
+
+    def test_data_of_collectives_without_messages(self):
+        """They are counted as if each rank gave its data directly to those that need them, and apart."""
+        for env, left_out in ({}, 0), ({"COUNT_SKIP_ONE": "1"}, 1):
+            with self.subTest(env):
+                report = self.run_counted("direct_collectives", env={"OMPI_MCA_coll_sm_priority": "100", **env})
+                said = {rank: [0, 0] for rank in range(self.ranks)}
+                for (rank, _), (length, messages) in self.said().items():
+                    said[rank][0] += length
+                    said[rank][1] += messages
+                modelled = {int(one["src"]): [int(one["bytes"]), int(one["messages"])] for one in report["modelled"]}
+                self.assertEqual({rank: cell[1] - said[rank][1] for rank, cell in modelled.items()},
+                                 {rank: left_out if rank == 0 else 0 for rank in range(self.ranks)})
+                self.assertEqual(modelled == said, left_out == 0)
 
     def test_alltoall_linear(self):
         self.assert_exact("alltoall", env=counting.LINEAR)
