@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <ctime>
 #include <deque>
 #include <thread>
 
@@ -53,14 +52,6 @@ class Worker {
   std::thread thread_;
 };
 
-// Waits until this process has computed for 400 ms, at least 150 ms and at most 10 s. On a loaded
-// machine threads that compute get no CPU for long, and would look as if they slept.
-void let_threads_compute() {
-  const auto used = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
-  const double from = used();
-  for (int i = 0; i < 67 && (i == 0 || used() < from + 0.4); ++i) usleep(150'000);
-}
-
 CpuSet one_cpu(PuOs cpu) {
   CpuSet set;
   set.set(cpu);
@@ -86,8 +77,8 @@ struct Slot {
   // Looks until the condition holds; on a loaded machine a thread may wait long for its CPU.
   template <typename Condition>
   bool look_until(ThreadTeam& team, Condition condition) const {
-    for (int i = 0; i < 30 && !condition(); ++i) {
-      let_threads_compute();
+    for (int i = 0; i < 400 && !condition(); ++i) {
+      usleep(150'000);
       look(team);
     }
     return condition();
@@ -116,7 +107,7 @@ TEST_CASE("threads that compute get seats in the order of their creation, others
   usleep(150'000);
   CHECK_FALSE(slot.look(team));
   bool set = false;
-  for (int i = 0; i < 30 && !set; ++i, let_threads_compute()) set = slot.look(team, true);
+  for (int i = 0; i < 200 && !set; ++i, usleep(150'000)) set = slot.look(team, true);
   CHECK(first.cpus() == one_cpu(slot.list.back()));
 }
 
@@ -175,7 +166,7 @@ TEST_CASE("the seats are taken back if threads come and go", "[cpus]") {
   CHECK(slot.look_until(team, [&] { return is_bound(team); }));
   const auto comes_and_goes = [&] {
     const Worker brief(Does::kComputes);
-    let_threads_compute();
+    usleep(200'000);
     return team.state() == TeamState::kUnsteady;
   };
   CHECK(slot.look_until(team, comes_and_goes));
