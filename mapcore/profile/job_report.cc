@@ -68,7 +68,7 @@ void add_part(ReportInput part, ReportInput& job) {
   entries.insert(entries.end(), part.beyond.begin(), part.beyond.end());
   job.matrix.ranks = std::max(job.matrix.ranks, part.matrix.ranks);
   for (const MatrixEntry& entry : part.beyond)
-    job.matrix.ranks = std::max(job.matrix.ranks, entry.dst + 1);
+    job.matrix.ranks = std::max({job.matrix.ranks, entry.src + 1, entry.dst + 1});
   job.nodes.insert(job.nodes.end(), part.nodes.begin(), part.nodes.end());
   job.ranks.insert(job.ranks.end(), part.ranks.begin(), part.ranks.end());
   job.cpus.insert(job.cpus.end(), part.cpus.begin(), part.cpus.end());
