@@ -185,6 +185,8 @@ constexpr Metric kMetrics[] = {
      [](const ReportRun& r) -> std::optional<double> { return r.use.memory_bytes; }},
     {"memory_remote_share", "part of it with memory of other NUMA nodes, measured", "gauge",
      [](const ReportRun& r) -> std::optional<double> { return r.use.remote_share; }},
+    {"cache_misses", "cache misses of the ranks", "gauge",
+     [](const ReportRun& r) -> std::optional<double> { return r.use.cache_misses; }},
 };
 
 // The text format of Prometheus, version 0.0.4.

@@ -187,7 +187,8 @@ std::optional<double> known_amount(const ReportJson& object, const char* key) {
 }
 
 ReportedUse use_of(const ReportJson& report) {
-  const ReportJson &energy = field(report, "energy"), &memory = field(report, "memory");
+  const ReportJson &energy = field(report, "energy"), &memory = field(report, "memory"),
+                   &counters = field(report, "counters");
   return {known_amount(energy, "package_joules"),
           known_amount(energy, "dram_joules"),
           amount(energy, "seconds"),
@@ -195,7 +196,12 @@ ReportedUse use_of(const ReportJson& report) {
           share(memory, "remote_share"),
           plain(field(energy, "why_no_package")),
           plain(field(energy, "why_no_dram")),
-          plain(field(memory, "why_unknown"))};
+          plain(field(memory, "why_unknown")),
+          known_amount(counters, "cache_misses"),
+          known_amount(counters, "read_bytes"),
+          known_amount(counters, "written_bytes"),
+          plain(field(counters, "why_no_misses")),
+          plain(field(counters, "why_no_bytes"))};
 }
 
 std::string energy_phrase(const char* of, std::optional<double> joules, const std::string& why) {
@@ -242,6 +248,24 @@ std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& 
   return node.empty() ? name : name + " on " + shorten(node);
 }
 
+namespace {
+
+std::string counters_text(const ReportedUse& use) {
+  std::string text;
+  if (use.cache_misses)
+    text += fmt::format("cache misses of the ranks: {:.4g}\n", *use.cache_misses);
+  else if (!use.why_no_misses.empty())
+    text += fmt::format("cache misses of the ranks: unknown ({})\n", use.why_no_misses);
+  if (use.read_bytes && use.written_bytes)
+    text += fmt::format("memory controllers of the node: {} read, {} written\n",
+                        bytes_text(*use.read_bytes), bytes_text(*use.written_bytes));
+  else if (!use.why_no_bytes.empty())
+    text += fmt::format("memory controllers of the node: unknown ({})\n", use.why_no_bytes);
+  return text;
+}
+
+}  // namespace
+
 std::string use_text(const ReportedUse& use) {
   std::string text;
   const bool tells_energy = use.package_joules || !use.why_no_package.empty();
@@ -256,7 +280,7 @@ std::string use_text(const ReportedUse& use) {
                         bytes_text(*use.memory_bytes), 100 * use.remote_share.value_or(0));
   else if (!use.why_no_memory.empty())
     text += fmt::format("memory traffic of the node: unknown ({})\n", use.why_no_memory);
-  return text;
+  return text + counters_text(use);
 }
 
 std::string adapters_text(const std::vector<ReportedAdapter>& adapters) {

@@ -60,6 +60,9 @@ struct ReportedUse {
   double seconds = 0;  // of the energy
   std::optional<double> memory_bytes, remote_share;
   std::string why_no_package, why_no_dram, why_no_memory;  // empty: older reports do not tell
+  // By perf events. why_...: empty, too, if the user did not ask for counters.
+  std::optional<double> cache_misses, read_bytes, written_bytes;
+  std::string why_no_misses, why_no_bytes;
 };
 
 struct ReportRun {
@@ -93,7 +96,7 @@ std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& 
 // A line for each adapter.
 std::string adapters_text(const std::vector<ReportedAdapter>& adapters);
 
-// Lines on the energy and the memory traffic of the node; none for an older report.
+// Lines on the energy, the memory traffic and the counters of the node; none for an older report.
 std::string use_text(const ReportedUse& use);
 
 // kSums: without the matrix, the topology and the model, which are most of a large report.

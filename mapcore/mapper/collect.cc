@@ -125,6 +125,13 @@ std::string energy_phrase(const ReportEnergy& energy) {
   return fmt::format(", the node used {}", joules_text(*energy.package_joules + memory));
 }
 
+// ", 1.2e+09 cache misses", or why there is no number; empty if the user did not ask for it.
+std::string misses_phrase(const ReportCounters& counters) {
+  if (counters.cache_misses) return fmt::format(", {:.3g} cache misses", *counters.cache_misses);
+  if (counters.why_no_misses.empty()) return "";
+  return fmt::format(", cache misses unknown ({})", counters.why_no_misses);
+}
+
 // " (25 % far from its adapter)", if the adapters are known.
 std::string far_text(const Report& report) {
   double near = 0, far = 0;
@@ -227,7 +234,7 @@ std::string summary_line(const Report& report) {
       bytes_text(bytes),
       off_node > 0 ? fmt::format(", {} to other nodes{}", bytes_text(off_node), far_text(report))
                    : "",
-      moves_and_cost(report), energy_phrase(report.energy));
+      moves_and_cost(report), energy_phrase(report.energy) + misses_phrase(report.counters));
 }
 
 std::string log_line(const Report& report) {

@@ -24,6 +24,7 @@
 #include "mapcore/mapper/mapping_round.h"
 #include "mapcore/mapper/node_energy.h"
 #include "mapcore/mapper/page_watch.h"
+#include "mapcore/mapper/perf_counters.h"
 #include "mapcore/mapper/preliminary.h"
 #include "mapcore/mapper/report_levels.h"
 #include "mapcore/mapper/thread_arranger.h"
@@ -79,6 +80,7 @@ class OnlineMapper {
         threads_(config.options),
         pages_(step_.ranks().count()),
         memory_(config.devices_root),
+        perf_(config.options.counters, config.devices_root),
         containers_(config.rank_library),
         interval_(std::max(config.options.interval_ms, config.min_interval_ms),
                   std::max({config.options.max_interval_ms, config.options.interval_ms,
@@ -97,6 +99,7 @@ class OnlineMapper {
       step_.refresh(Clock::now() < interval_end() ? kRefreshEvery : Clock::duration::zero());
       threads_.look(ranks());
       containers_.look(ranks());
+      perf_.look(ranks());
       // Planning may have taken seconds: a rank that has counts by now has attached and may be
       // moved.
       if (plan_when_ready()) step_.refresh(Clock::duration::zero());
@@ -385,6 +388,7 @@ class OnlineMapper {
     report.events = events_.totals();
     report.energy = energy_;
     report.memory = memory_.since_start();
+    report.counters = perf_.since_start();
     report.wall_ms = 1000 * seconds_between(started_, Clock::now());
     report.mapper_cpu_ms = 1000 * cpu_seconds();
     collect_report({config_, step_.view(), machine_ ? *machine_ : Machine{}, ranks(), counters_,
@@ -483,6 +487,7 @@ class OnlineMapper {
   PageWatch pages_;
   ReportEnergy energy_;
   NodeMemory memory_;
+  PerfCounters perf_;
   ContainerWatch containers_;
   IntervalController interval_;
   std::unique_ptr<Placement> placement_;

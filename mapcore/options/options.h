@@ -43,6 +43,7 @@ struct Options {
   std::string report;                   // file name pattern with %j %s %N; empty: none
   std::uint32_t cells = kDefaultCells;  // profile: cells of 8 KiB in each rank's event channel
   OnError on_error = OnError::kFail;
+  bool counters = false;  // counts cache misses by perf; ranks switch contexts more slowly
   bool verbose = false;
 };
 

@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <linux/perf_event.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "mapcore/base/text.h"
 #include "mapcore/binding/proc.h"
 
 namespace ondeloc {
@@ -20,36 +17,9 @@ constexpr std::uint64_t cache_event(unsigned cache, unsigned operation, unsigned
   return cache | operation << 8U | result << 16U;
 }
 
-// Says why there is no counter: EACCES and EPERM come from the kernel's policy, other errors from
-// the hardware.
-bool is_refused(int code) { return code == EACCES || code == EPERM; }
-
-UniqueFd open_counter(const CounterKind& kind, pid_t thread) {
-  perf_event_attr wanted{};
-  wanted.size = sizeof(wanted);
-  wanted.type = kind.type;
-  wanted.config = kind.config;
-  wanted.exclude_kernel = 1;  // kernel.perf_event_paranoid = 2, the kernel's default, asks for it
-  wanted.exclude_hv = 1;
-  wanted.inherit = 1;
-  wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-  return UniqueFd(static_cast<int>(
-      syscall(SYS_perf_event_open, &wanted, thread, -1, -1, PERF_FLAG_FD_CLOEXEC)));
-}
-
-// Scales the count up if the counter had to wait for the hardware for a part of the time.
-double count_of(const UniqueFd& counter) {
-  struct {
-    std::uint64_t value, enabled, running;
-  } now{};
-  if (::read(counter.get(), &now, sizeof(now)) != sizeof(now) || now.running == 0) return 0;
-  return static_cast<double>(now.value) * static_cast<double>(now.enabled) /
-         static_cast<double>(now.running);
-}
-
-double sum_of(const std::vector<UniqueFd>& counters) {
+double sum_of(const std::vector<PerfEvent>& counters) {
   double sum = 0;
-  for (const UniqueFd& counter : counters) sum += count_of(counter);
+  for (const PerfEvent& counter : counters) sum += counter.read().value_or(0);
   return sum;
 }
 
@@ -57,20 +27,15 @@ std::uint64_t bytes_of(double accesses) {
   return static_cast<std::uint64_t>(accesses) * MemoryCounters::kBytesPerAccess;
 }
 
-std::string why(int code) {
-  if (!is_refused(code))
-    return fmt::format("this machine has no counter of memory accesses ({})", std::strerror(code));
-  const auto policy = read_small_file("/proc/sys/kernel/perf_event_paranoid", 16);
-  return fmt::format("the kernel does not let users count (kernel.perf_event_paranoid is {})",
-                     policy ? trim_blanks(*policy) : "unknown");
-}
-
-// Returns the first kind that the kernel counts for this process; if there is none, errno says why.
-std::optional<CounterKind> first_of(const std::vector<CounterKind>& kinds, pid_t process) {
+// Returns the first kind that the kernel counts for this process, or the errno of the last one.
+Result<CounterKind> first_of(const std::vector<CounterKind>& kinds, pid_t process) {
+  Error last("no kind", ENOENT);
   for (const CounterKind& kind : kinds) {
-    if (open_counter(kind, process).valid()) return kind;
+    const auto opened = PerfEvent::of_thread(kind.event, process);
+    if (opened) return kind;
+    last = opened.error();
   }
-  return std::nullopt;
+  return last;
 }
 
 }  // namespace
@@ -80,12 +45,12 @@ CounterSet hardware_counters() {
   constexpr unsigned kAccess = PERF_COUNT_HW_CACHE_RESULT_ACCESS;
   constexpr unsigned kMiss = PERF_COUNT_HW_CACHE_RESULT_MISS;
   return {
-      {{"L1-dcache-loads", PERF_TYPE_HW_CACHE,
-        cache_event(PERF_COUNT_HW_CACHE_L1D, kLoad, kAccess)}},
-      {{"L1-dcache-stores", PERF_TYPE_HW_CACHE,
-        cache_event(PERF_COUNT_HW_CACHE_L1D, kStore, kAccess)}},
-      {{"LLC-load-misses", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_LL, kLoad, kMiss)},
-       {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES}}};
+      {{"L1-dcache-loads",
+        {PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_L1D, kLoad, kAccess)}}},
+      {{"L1-dcache-stores",
+        {PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_L1D, kStore, kAccess)}}},
+      {{"LLC-load-misses", {PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_LL, kLoad, kMiss)}},
+       {"cache-misses", {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES}}}};
 }
 
 MemoryCounters::MemoryCounters(CounterSet set) : set_(std::move(set)) {}
@@ -96,28 +61,35 @@ bool MemoryCounters::choose(pid_t process) {
   access_kinds_.emplace();
   const auto accesses = first_of(set_.accesses, process);
   if (!accesses) {
-    why_not_ = why(errno);
+    why_not_ = why_no_perf(accesses.error().code(), "counter of memory accesses");
     return false;
   }
   access_kinds_->push_back(*accesses);
   if (const auto more = first_of(set_.more_accesses, process)) access_kinds_->push_back(*more);
-  dram_kind_ = first_of(set_.dram, process);
+  if (const auto dram = first_of(set_.dram, process)) dram_kind_ = *dram;
   return true;
 }
 
-bool MemoryCounters::open_all(Counted& counted, pid_t thread) {
+Status MemoryCounters::open_all(Counted& counted, pid_t thread) {
+  const auto open = [&](const CounterKind& kind, std::vector<PerfEvent>& events) -> Status {
+    auto event = PerfEvent::of_thread(kind.event, thread);
+    if (!event) return std::move(event).error();
+    events.push_back(*std::move(event));
+    return {};
+  };
   for (const CounterKind& kind : *access_kinds_)
-    counted.accesses.push_back(open_counter(kind, thread));
-  if (dram_kind_) counted.dram.push_back(open_counter(*dram_kind_, thread));
-  return counted.accesses.back().valid() && (!dram_kind_ || counted.dram.back().valid());
+    if (Status good = open(kind, counted.accesses); !good) return good;
+  return dram_kind_ ? open(*dram_kind_, counted.dram) : Status();
 }
 
 void MemoryCounters::start(std::uint32_t rank, pid_t process) {
   if (!choose(process)) return;
   Counted counted{rank, {}, {}};
   for (const pid_t thread : read_threads(process)) {
-    if (open_all(counted, thread) || errno == ESRCH) continue;
-    why_not_ = fmt::format("rank {} could not be counted ({})", rank, std::strerror(errno));
+    const Status opened = open_all(counted, thread);
+    if (opened || opened.error().code() == ESRCH) continue;
+    why_not_ = fmt::format("rank {} could not be counted ({})", rank,
+                           std::strerror(opened.error().code()));
     return;
   }
   counted_.push_back(std::move(counted));

@@ -22,15 +22,14 @@
 #include <string_view>
 #include <vector>
 
-#include "mapcore/base/unique_fd.h"
 #include "mapcore/profile/writer.h"
+#include "mapcore/step/perf_event.h"
 
 namespace ondeloc {
 
 struct CounterKind {
   std::string_view name;  // as perf(1) calls it
-  std::uint32_t type;     // perf_event_attr
-  std::uint64_t config;
+  PerfKind event;
 };
 
 // The recorder uses the first kind of each list that the kernel accepts. The first accepted kind of
@@ -57,10 +56,10 @@ class MemoryCounters {
  private:
   struct Counted {
     std::uint32_t rank;
-    std::vector<UniqueFd> accesses, dram;  // one per thread and kind
+    std::vector<PerfEvent> accesses, dram;  // one per thread and kind
   };
   bool choose(pid_t process);
-  bool open_all(Counted& counted, pid_t thread);
+  Status open_all(Counted& counted, pid_t thread);
 
   CounterSet set_;
   std::optional<std::vector<CounterKind>> access_kinds_;  // chosen at the first start()

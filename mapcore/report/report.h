@@ -123,6 +123,13 @@ struct ReportMemory {
   std::string why;
 };
 
+// Cache misses of the ranks, and bytes that the memory controllers of the whole node read and
+// wrote, by perf events while the mapper ran. No number: why_... says why.
+struct ReportCounters {
+  std::optional<double> cache_misses, read_bytes, written_bytes;
+  std::string why_no_misses, why_no_bytes;  // empty, too, if the user did not ask
+};
+
 struct Report {
   std::uint32_t job = 0, step = 0;
   std::string node, mode, algorithm;
@@ -144,6 +151,7 @@ struct Report {
   ReportEvents events;
   ReportEnergy energy;
   ReportMemory memory;
+  ReportCounters counters;
   // The sum over all intervals: before = under the mapping at the start, after = under the mapping
   // in force.
   std::vector<ReportDomain> domains;

@@ -131,6 +131,14 @@ Json memory_json(const ReportMemory& memory) {
           {"why_unknown", memory.why}};
 }
 
+Json counters_json(const ReportCounters& counters) {
+  return {{"cache_misses", or_null(counters.cache_misses)},
+          {"read_bytes", or_null(counters.read_bytes)},
+          {"written_bytes", or_null(counters.written_bytes)},
+          {"why_no_misses", counters.why_no_misses},
+          {"why_no_bytes", counters.why_no_bytes}};
+}
+
 Json texts_json(const std::vector<std::pair<std::string, std::string>>& texts) {
   Json json = Json::object();
   for (const auto& [key, value] : texts) json[key] = value;
@@ -171,6 +179,7 @@ std::string to_json(const Report& report) {
                      {"events", events},
                      {"energy", energy_json(report.energy)},
                      {"memory", memory_json(report.memory)},
+                     {"counters", counters_json(report.counters)},
                      {"totals", totals},
                      {"notes", report.notes}};
   // Names of nodes and files may hold bytes that are not UTF-8. They must not lose the report.

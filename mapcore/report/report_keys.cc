@@ -138,7 +138,8 @@ constexpr auto kKeys = std::to_array<ReportKey>({
      "energy of all processor packages of the node in that time, other jobs included; null if it "
      "is unknown"},
     {"energy.dram_joules", "joules", "the same of the memory"},
-    {"energy.why_no_package", "", "why package_joules is null, see ENERGY; empty if it is not"},
+    {"energy.why_no_package", "",
+     "why package_joules is null, see ENERGY AND COUNTERS; empty if it is not"},
     {"energy.why_no_dram", "", "the same for dram_joules"},
     {"memory.local_bytes", "bytes",
      "traffic of the node's last-level caches with memory near them while the mapper ran, other "
@@ -147,6 +148,16 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"memory.remote_share", "share",
      "1 - local_bytes / total_bytes: measured, beside the predicted remote_share of the intervals"},
     {"memory.why_unknown", "", "why these are null; empty if they are not"},
+    {"counters.cache_misses", "",
+     "cache misses of the ranks since they attached, outside of the kernel; null if unknown"},
+    {"counters.read_bytes", "bytes",
+     "that the memory controllers of the node read while the mapper ran, other jobs included; null "
+     "if unknown"},
+    {"counters.written_bytes", "bytes", "the same for writes"},
+    {"counters.why_no_misses", "",
+     "why cache_misses is null, see ENERGY AND COUNTERS; empty if it is not, or if the key "
+     "counters was not given"},
+    {"counters.why_no_bytes", "", "the same for the bytes"},
     {"totals.domains[].domain", "", "as in the intervals, for the whole run"},
     {"totals.domains[].bytes_before", "bytes",
      "between such pairs if every rank had stayed where it was at the start"},

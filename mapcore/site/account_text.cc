@@ -98,6 +98,12 @@ std::string energy_text(const SiteSums& sums) {
                      joules_text(sums.dram_joules));
 }
 
+std::string misses_text(const SiteSums& sums) {
+  if (sums.counter_reports <= 0) return "";
+  return fmt::format("cache misses of the ranks, as {} of {} reports tell: {:.4g}\n",
+                     sums.counter_reports, sums.reports, sums.cache_misses);
+}
+
 std::string head_text(const SiteView& view) {
   const SiteTotals& totals = view.account.totals;
   const SiteSums& sums = totals.sums;
@@ -112,7 +118,7 @@ std::string head_text(const SiteView& view) {
       "gain, predicted: moves saved {} of node time ({}); {} more could have been saved ({})\n",
       hours_text(sums.saved), percent_of(std::max(0.0, sums.saved), sums.seconds),
       hours_text(sums.missed), percent_of(sums.missed, sums.seconds));
-  return text + energy_text(sums) + fates_text(totals);
+  return text + energy_text(sums) + misses_text(sums) + fates_text(totals);
 }
 
 std::string skipped_text(const SiteFiles& files) {

@@ -40,6 +40,9 @@ constexpr auto kMetrics = std::to_array<SiteMetric>({
      &SiteSums::package_joules},
     {"dram_joules", "energy of the memory of the nodes, other jobs included",
      &SiteSums::dram_joules},
+    {"counter_reports", "reports that tell the cache misses of their ranks",
+     &SiteSums::counter_reports},
+    {"cache_misses", "cache misses of the ranks", &SiteSums::cache_misses},
 });
 
 StepFate fate_of(const ReportRun& run) {
@@ -92,6 +95,8 @@ SiteSums sums_of(const ReportRun& run) {
   sums.energy_reports = run.use.package_joules ? 1 : 0;
   sums.package_joules = run.use.package_joules.value_or(0);
   sums.dram_joules = run.use.dram_joules.value_or(0);
+  sums.counter_reports = run.use.cache_misses ? 1 : 0;
+  sums.cache_misses = run.use.cache_misses.value_or(0);
   return sums;
 }
 

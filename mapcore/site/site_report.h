@@ -46,6 +46,8 @@ struct SiteSums {
   // Energy of the nodes while the steps ran on them: steps that share a node all count it.
   double energy_reports = 0;  // that tell the energy of the packages
   double package_joules = 0, dram_joules = 0;
+  double counter_reports = 0;  // that tell cache misses
+  double cache_misses = 0;
 
   SiteSums& operator+=(const SiteSums& other);
 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy of a step longer than the range of its counter. slurmstepd reads a made tree of powercap zones: this machine
+"""Counters of the hardware: what the kernel refuses has its reason, and the energy of a step longer than the range of its counter. slurmstepd reads a made tree of powercap zones: this machine
 may have no counter, and no counter wraps within seconds."""
 import os
 import pathlib
@@ -59,6 +59,19 @@ class Energy(harness.Case):
         energy = self.run_while_the_counter_wraps(1)
         self.assertIsNone(energy["package_joules"])
         self.assertRegex(energy["why_no_package"], r"nobody read a counter for so long that it may have wrapped \d\d+ times")
+
+
+class Counters(harness.Case):
+    def test_each_counter_has_a_number_or_a_reason_if_the_user_asks(self):
+        """This machine may have the counters or not, and the kernel may refuse them to users."""
+        for keys, asked in (("", False), (",counters,verbose", True)):
+            result = self.srun("-n4", f"{harness.APPS}/partners", "-s", "0.5", ondeloc=f"online{keys},report=r{asked}.json")
+            self.assert_ran(result)
+            counters = self.report(f"r{asked}.json")["counters"]
+            for number, why in (("cache_misses", "why_no_misses"), ("read_bytes", "why_no_bytes"), ("written_bytes", "why_no_bytes")):
+                self.assertEqual(asked, (counters[number] is None) == bool(counters[why]) and (bool(counters[why]) or counters[number] > 0),
+                                 counters)
+            self.assertEqual(asked, "cache misses" in result.stderr, result.stderr)
 
 
 if __name__ == "__main__":

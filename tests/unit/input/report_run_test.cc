@@ -56,6 +56,12 @@ TEST_CASE("energy and traffic that nobody knows have one reason each, and old re
   CHECK(told(R"(,"energy":{"package_joules":null,"why_no_package":"x","why_no_dram":"x"},
                  "memory":{"why_unknown":"y"})") ==
         "energy of the node: unknown (x)\nmemory traffic of the node: unknown (y)\n");
+  CHECK(told(R"(,"counters":{"cache_misses":null,"why_no_misses":"a\u001b","why_no_bytes":"b"})") ==
+        "cache misses of the ranks: unknown (a?)\n"
+        "memory controllers of the node: unknown (b)\n");
+  CHECK(told(R"(,"counters":{"cache_misses":123456,"read_bytes":2e9,"written_bytes":1e9})") ==
+        "cache misses of the ranks: 1.235e+05\n"
+        "memory controllers of the node: 2 GB read, 1 GB written\n");
   const auto hostile = parse_report_run(
       R"({"intervals":[],"ranks":[],"energy":{"package_joules":-1e200,"dram_joules":1e200}})", "r");
   REQUIRE(hostile.ok());

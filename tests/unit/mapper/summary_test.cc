@@ -24,6 +24,10 @@ TEST_CASE(
   report.energy.package_joules = 1000;
   report.energy.dram_joules = 500;
   CHECK(summary_line(report).ends_with("mapper 3 ms CPU of 1.5 s, the node used 1.5 kJ"));
+  report.counters.why_no_misses = "no counter";
+  CHECK(summary_line(report).ends_with("1.5 kJ, cache misses unknown (no counter)"));
+  report.counters.cache_misses = 1234567;
+  CHECK(summary_line(report).ends_with("1.5 kJ, 1.23e+06 cache misses"));
   report.off_node.clear();
   CHECK(summary_line(report).find("other nodes") == std::string::npos);
 }

@@ -16,9 +16,9 @@ using namespace ondeloc;
 
 namespace {
 
-constexpr CounterKind kFaults{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS};
-constexpr CounterKind kMinor{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN};
-constexpr CounterKind kNone{"no-such-counter", PERF_TYPE_SOFTWARE, 4711};
+constexpr CounterKind kFaults{"page-faults", {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS}};
+constexpr CounterKind kMinor{"minor-faults", {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN}};
+constexpr CounterKind kNone{"no-such-counter", {PERF_TYPE_SOFTWARE, 4711}};
 constexpr std::size_t kPages = 500;
 
 void touch_pages() {

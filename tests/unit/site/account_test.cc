@@ -152,6 +152,7 @@ TEST_CASE("a thousand reports add up, and every format shows the same numbers") 
   CHECK(json["total"]["package_joules"].get<double>() == Approx(all.joules));
   CHECK(sum_of(prometheus, "ondeloc_site_package_joules{", 1) == Approx(all.joules));
   CHECK(sum_of(prometheus, "ondeloc_site_dram_joules{", 1) == Approx(all.joules / 10));
+  CHECK(sum_of(prometheus, "ondeloc_site_cache_misses{", 1) == Approx(7 * all.joules));
   CHECK(sum_of(influx, "ondeloc_bytes,cluster=meggie,hostname=n1,type=node,type-id=0,", 1) ==
         Approx(all.bytes));
   const std::string text = site_text(view);
@@ -159,6 +160,7 @@ TEST_CASE("a thousand reports add up, and every format shows the same numbers") 
   CHECK(text.find(fmt::format("{:>8} moved", all.moved)) != text.npos);
   CHECK(text.find(fmt::format(": packages {}, memory {}\n", joules_text(all.joules),
                               joules_text(all.joules / 10))) != text.npos);
+  CHECK(text.find(fmt::format(" reports tell: {:.4g}\n", 7 * all.joules)) != text.npos);
 }
 
 TEST_CASE("the account has a column of energy only if a report tells it") {

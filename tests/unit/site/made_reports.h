@@ -51,6 +51,7 @@ inline Report report_of(const MadeStep& made) {
   report.intervals = {interval};
   report.wall_ms = kMadeSeconds * 1000;
   report.mapper_cpu_ms = kMadeCpu * 1000;
+  if (made.joules > 0) report.counters.cache_misses = 7 * made.joules;
   if (made.joules > 0) report.energy = {kMadeSeconds, made.joules, made.joules / 10, "", ""};
   return report;
 }
