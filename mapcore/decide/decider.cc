@@ -8,6 +8,7 @@ namespace ondeloc {
 namespace {
 
 constexpr double kLeastGain = 0.001;  // of wall time
+constexpr double kSureGain = 0.2;     // of wall time: moves need not wait for the pace
 
 constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kWaits, "waits", "no decision was due"},
@@ -16,6 +17,8 @@ constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kFailed, "failed", "the algorithm found no mapping; the notes say why"},
     {DecisionKind::kKeeps, "keeps", "no better mapping was found"},
     {DecisionKind::kSmall, "small", "better, but the gain is below the threshold"},
+    {DecisionKind::kUntimed, "untimed",
+     "better, but the program's pace without moves is not known yet"},
     {DecisionKind::kFleeting, "fleeting",
      "better, but the phase before lasted for one interval only"},
     {DecisionKind::kUnpaid, "unpaid", "better, but earlier migrations have not paid off yet"},
@@ -26,6 +29,8 @@ constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kRemaps, "remaps", "ranks move"},
     {DecisionKind::kReturns, "returns",
      "ranks move back to the start: more was lost than that costs"},
+    {DecisionKind::kSlower, "slower",
+     "ranks move back: the program was slower after the last moves"},
     {DecisionKind::kRepeats, "repeats", "ranks move as the report of repeat= says"},
     {DecisionKind::kFollows, "follows",
      "the step's CPUs or a rank's GPUs changed; ranks were placed again"},
@@ -46,6 +51,7 @@ std::optional<Decision> Decider::observe(const Observation& seen) {
   horizon_ = phase_.advance(seen.traffic, seconds_) +
              std::min(options_.slope * seconds_, options_.longest);
   ledger_.add(cost_now_, cost_start_);
+  if (seen.traffic.total() > 0) trial_.add(seen.traffic.total(), seconds_, phase_.is_new());
   if (cost_now_ == 0 || seen.traffic.ranks() < 2) return undecided(DecisionKind::kSilent);
   if (seen.is_fixed) return undecided(DecisionKind::kFixed);
   return std::nullopt;
@@ -59,14 +65,38 @@ Decision Decider::undecided(DecisionKind kind) const {
   return decision;
 }
 
-Decision Decider::decide(const Candidate& wanted, const Candidate& start) {
-  // The return comes first: the loss so far is certain, a gain is only predicted.
+Decision Decider::decide(const Candidate& wanted, const Candidate& start, const Candidate& tried) {
+  // The ways back come first: what is lost so far is certain, a gain is only predicted.
   std::optional<Decision> back;
-  if (options_.rule == Decide::kAuto) back = way_back(start);
+  if (tries()) back = undo(tried);
+  if (!back && options_.rule == Decide::kAuto) back = way_back(start);
   Decision decision = back ? *back : judge(wanted);
   if (decision.moves() && options_.rule == Decide::kNever) decision.kind = DecisionKind::kWatched;
-  if (decision.moves()) ledger_.add_migration(decision.migration);
+  if (decision.moves()) note_moves(decision);
   return decision;
+}
+
+void Decider::note_moves(const Decision& decision) {
+  ledger_.add_migration(decision.migration);
+  if (decision.kind == DecisionKind::kRemaps) trial_.moved(decision.gain / seconds_);
+  if (decision.kind == DecisionKind::kReturns) trial_.forget();
+  if (decision.kind == DecisionKind::kSlower) trial_.moved_back();
+}
+
+std::optional<Decision> Decider::undo(const Candidate& tried) const {
+  const auto loss = trial_.loss();
+  if (!loss || !tried.changes_cpus) return std::nullopt;
+  Decision decision = undecided(DecisionKind::kSlower);
+  decision.gain = *loss * seconds_;
+  decision.migration = tried.migration();
+  decision.threshold = decision.migration * seconds_ / horizon_;
+  if (decision.gain <= decision.threshold || !has_room(tried)) return std::nullopt;
+  return decision;
+}
+
+bool Decider::waits_for_pace(double gain) const {
+  return tries() && phase_.is_first() && !trial_.has_passed() && !trial_.knows_pace() &&
+         gain < kSureGain * seconds_;
 }
 
 std::optional<Decision> Decider::way_back(const Candidate& start) const {
@@ -81,7 +111,7 @@ std::optional<Decision> Decider::way_back(const Candidate& start) const {
 double Decider::least_gain(double migration) const {
   if (!weighs_gain()) return 0;
   return std::max(options_.threshold * cost_now_ + migration * seconds_ / horizon_,
-                  kLeastGain * seconds_);
+                  std::max(kLeastGain, trial_.broken_promise()) * seconds_);
 }
 
 Decision Decider::judge(const Candidate& wanted) const {
@@ -104,6 +134,7 @@ Decision Decider::judge(const Candidate& wanted) const {
 
 DecisionKind Decider::weigh(const Candidate& wanted, const Decision& numbers) const {
   if (numbers.gain <= numbers.threshold) return DecisionKind::kSmall;
+  if (waits_for_pace(numbers.gain)) return DecisionKind::kUntimed;
   if (phase_.is_fleeting()) return DecisionKind::kFleeting;
   const double counted =
       cost_now_ - ledger_.cost_to_count(wanted.cost, cost_start_, numbers.migration);

@@ -15,6 +15,13 @@
 // cover further migrations, these have to pay off against the mapping at the start (Ledger). The
 // loop returns to the start as soon as it has lost more than the return costs.
 //
+// All these numbers are predicted. The mapper also asks what the program itself says (Trial): if
+// the ranks sent less in a second after moves than before them, they move back, and a further gain
+// has to exceed the gain that was promised. For this it needs the pace before the moves. So in the
+// first phase of a run a gain of less than 20 % of the time waits until that pace is known, which
+// takes three looks. A replay cannot do so, because the recorded pace is that of the recorded
+// mapping.
+//
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static
 // mapping from the second interval on: of two series that begin alike, the second interval of one
@@ -28,6 +35,7 @@
 
 #include "mapcore/decide/ledger.h"
 #include "mapcore/decide/phase_clock.h"
+#include "mapcore/decide/trial.h"
 #include "mapcore/options/options.h"
 
 namespace ondeloc {
@@ -39,6 +47,7 @@ enum class DecisionKind {
   kFailed,
   kKeeps,
   kSmall,
+  kUntimed,
   kFleeting,
   kUnpaid,
   kNoRoom,
@@ -46,6 +55,7 @@ enum class DecisionKind {
   kWatched,
   kRemaps,
   kReturns,
+  kSlower,
   kRepeats,
   kFollows
 };
@@ -59,7 +69,8 @@ struct DecisionInfo {
 std::span<const DecisionInfo> decisions();
 const char* name_of(DecisionKind kind);
 
-// All numbers are predicted seconds, for the traffic of the interval.
+// All numbers are predicted seconds, for the traffic of the interval. Only the gain of kSlower is
+// measured: the time that the way back saves in an interval of this length.
 struct Decision {
   DecisionKind kind = DecisionKind::kWaits;
   double gain = 0;       // of the candidate against the present mapping; < 0: it is worse
@@ -67,7 +78,10 @@ struct Decision {
   double migration = 0;  // price of moving to the candidate; 0 while it is not needed
   double horizon = 0;    // H, seconds of wall time
   double ledger = 0;     // lost (> 0) or saved (< 0) so far against the start, before this decision
-  bool moves() const { return kind == DecisionKind::kRemaps || kind == DecisionKind::kReturns; }
+  bool moves() const {
+    return kind == DecisionKind::kRemaps || kind == DecisionKind::kReturns ||
+           kind == DecisionKind::kSlower;
+  }
 };
 
 // rule: kAuto is the inequality above; kAlways applies every mapping that changes CPUs, as
@@ -78,6 +92,7 @@ struct DeciderOptions {
   double slope = Options().slope;                    // of the interval
   double longest = Options().max_interval_ms / 1e3;  // seconds between two looks
   Decide rule = Decide::kAuto;                       // kNever: as kAuto, and kWatched for a move
+  bool tries = false;  // judges moves by the program's pace; kAuto only
 };
 
 // One interval as it was counted.
@@ -106,18 +121,28 @@ class Decider {
   // Takes in an interval; to be called once for each, before decide(). Returns the decision if it
   // is clear without a candidate: silent or fixed.
   std::optional<Decision> observe(const Observation& seen);
-  // `wanted`: the algorithm's mapping; `start`: the way back to the mapping at the start. If the
-  // decision moves ranks, the caller applies that mapping: the ledger counts its migration.
-  Decision decide(const Candidate& wanted, const Candidate& start);
+  // `wanted`: the algorithm's mapping; `start`: the way back to the mapping at the start; `tried`:
+  // the way back to the mapping that was in force when is_on_trial() was false for the last time.
+  // If the decision moves ranks, the caller applies that mapping: the ledger counts its migration.
+  Decision decide(const Candidate& wanted, const Candidate& start, const Candidate& tried = {});
+  // Moves were made and are not yet judged.
+  bool is_on_trial() const { return trial_.is_on(); }
   // The numbers of the present interval with another kind: the algorithm failed.
   Decision undecided(DecisionKind kind) const;
   // To be called if the slots are new: losses and savings with the old slots do not count any more.
-  void forget_costs() { ledger_ = {}; }
+  void forget_costs() {
+    ledger_ = {};
+    trial_.forget();
+  }
 
  private:
   Decision judge(const Candidate& wanted) const;
   DecisionKind weigh(const Candidate& wanted, const Decision& numbers) const;
   std::optional<Decision> way_back(const Candidate& start) const;
+  std::optional<Decision> undo(const Candidate& tried) const;
+  void note_moves(const Decision& decision);
+  bool waits_for_pace(double gain) const;
+  bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
   double least_gain(double migration) const;
   bool weighs_gain() const {
     return options_.rule == Decide::kAuto || options_.rule == Decide::kNever;
@@ -126,6 +151,7 @@ class Decider {
   DeciderOptions options_;
   PhaseClock phase_;
   Ledger ledger_;
+  Trial trial_;
   double seconds_ = 0, cost_now_ = 0, cost_start_ = 0, horizon_ = 0;  // of the present interval
 };
 

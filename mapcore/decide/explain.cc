@@ -44,7 +44,9 @@ std::string numbers_text(const RunStep& step) {
                         seconds < 0 ? "-" + seconds_text(-seconds) : seconds_text(seconds), more);
   };
   row("cost of these messages", step.cost, share_of(step.cost, step.end - step.begin));
-  row("gain of the new mapping", decision.gain, share_of(decision.gain, step.looked_seconds));
+  row(decision.kind == DecisionKind::kSlower ? "gain of moving back, measured"
+                                             : "gain of the new mapping",
+      decision.gain, share_of(decision.gain, step.looked_seconds));
   row("gain has to exceed", decision.threshold, "");
   row("price of moving", decision.migration, "");
   row("time in which it has to pay", decision.horizon, "");

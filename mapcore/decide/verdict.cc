@@ -25,6 +25,8 @@ const char* reason_of(DecisionKind kind) {
       return "the algorithm found no mapping (the notes say why)";
     case DecisionKind::kSmall:
       return "the gain is below the threshold";
+    case DecisionKind::kUntimed:
+      return "the run ended before its pace without moves was known";
     case DecisionKind::kFleeting:
       return "the pattern of the messages changed too fast";
     case DecisionKind::kUnpaid:
@@ -42,7 +44,7 @@ const char* reason_of(DecisionKind kind) {
 
 struct Sums {
   double bytes = 0, off_node = 0, cost = 0, missed = 0;
-  std::size_t looks = 0, remaps = 0;
+  std::size_t looks = 0, remaps = 0, undone = 0;
   std::optional<double> remote_first, remote_last;
   std::map<DecisionKind, std::size_t> kinds;  // of looks that moved no rank
 };
@@ -58,6 +60,7 @@ void add_step(const RunStep& step, Sums& sums) {
   ++sums.looks;
   if (!step.moved.empty()) {
     ++sums.remaps;
+    if (kind == DecisionKind::kSlower) ++sums.undone;
   } else if (kind != DecisionKind::kSilent) {
     ++sums.kinds[kind];
     sums.missed += std::max(step.decision.gain, 0.0);
@@ -113,10 +116,16 @@ std::string no_stake_text(double cost, double run_seconds) {
   return "nothing to gain: messages take " + of_the_run(cost, run_seconds) + ", predicted";
 }
 
+std::string undone_text(std::size_t times) {
+  return times == 0
+             ? ""
+             : fmt::format(", {} of them back, because the program was slower after moves", times);
+}
+
 std::string moved_text(const Run& run, const Sums& sums) {
-  return fmt::format("{} ranks in {} of {}{}; predicted to {} {}; messages take {}",
+  return fmt::format("{} ranks in {} of {}{}{}; predicted to {} {}; messages take {}",
                      run.replayed ? "would have moved" : "moved", sums.remaps,
-                     counted(run.steps.size(), "interval"),
+                     counted(run.steps.size(), "interval"), undone_text(sums.undone),
                      crossing_text(sums.remote_first, sums.remote_last),
                      run.saved >= 0 ? "save" : "cost",
                      of_the_run(std::abs(run.saved), run.seconds()), at_stake(run));
@@ -202,6 +211,7 @@ std::span<const Rule> rules() {
       {"did the algorithm find a mapping?", {DecisionKind::kFailed}},
       {"is it better than the mapping in force?", {DecisionKind::kKeeps}},
       {"is the gain above the threshold, migration included?", {DecisionKind::kSmall}},
+      {"is the program's pace without moves known?", {DecisionKind::kUntimed}},
       {"has the pattern lasted for more than one interval?", {DecisionKind::kFleeting}},
       {"have earlier moves paid off?", {DecisionKind::kUnpaid}},
       {"has every NUMA node room for the memory?", {DecisionKind::kNoRoom}},

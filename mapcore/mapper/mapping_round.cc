@@ -60,6 +60,12 @@ CostModel MappingRound::model_of_step() const {
   return model;
 }
 
+void MappingRound::try_moves() {
+  DeciderOptions tried = decider_options(options_);
+  tried.tries = true;
+  decider_ = Decider(tried);
+}
+
 void MappingRound::use_adapters(std::vector<std::optional<std::size_t>> adapter_of) {
   adapter_of_ = std::move(adapter_of);
   model_ = model_of_step();
@@ -139,12 +145,17 @@ Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta,
   Option wanted{permitted(*std::move(mapped), traffic, delta), 0, {}};
   wanted.cost = cost_of(wanted.mapping, traffic, delta);
   Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};
-  const Decision decision = decider_.decide(candidate(wanted), candidate(back));
+  if (!decider_.is_on_trial()) proven_ = placement_.current();
+  Option proven{placement_.without_pinned(proven_, ranks_), 0, {}};
+  const Decision decision = decider_.decide(candidate(wanted), candidate(back), candidate(proven));
   if (decision.kind == DecisionKind::kNoRoom)
     placement_.notes().insert(
         "a better mapping was not applied: a NUMA node has no room for the memory that would "
         "follow (memory=stay moves the ranks without their memory)");
-  chosen = std::move(decision.kind == DecisionKind::kReturns ? back : wanted).mapping;
+  chosen = std::move(decision.kind == DecisionKind::kReturns  ? back
+                     : decision.kind == DecisionKind::kSlower ? proven
+                                                              : wanted)
+               .mapping;
   return decision;
 }
 

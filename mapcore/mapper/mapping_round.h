@@ -43,6 +43,10 @@ class MappingRound {
   // near them. Empty if there is nothing to move, or no room for the memory that would follow.
   std::optional<ReportInterval> follow_gpus(const CounterDelta& delta);
 
+  // From now on moves are judged by the program's pace (Trial). For a step that runs: recorded
+  // traffic has the pace of the recorded mapping.
+  void try_moves();
+
   const CostModel& model() const { return model_; }
   // The traffic of all intervals by domain: before = if no rank had moved, after = as they moved.
   // Empty if neither report= nor verbose asks for it.
@@ -81,6 +85,7 @@ class MappingRound {
   Decider decider_;
   const bool only_watches_;  // decide=never, and nothing else forbids moves
   Mapping start_;            // the mapping that the ledger compares with
+  Mapping proven_;           // in force when no moves were on trial
   TrafficChange levels_;
 };
 

@@ -240,6 +240,7 @@ class OnlineMapper {
     round_ = std::make_unique<MappingRound>(config_.options, *machine_, *placement_, ranks(),
                                             measured_ ? &*measured_ : nullptr);
     round_->use_adapters(gpus_->adapters());
+    round_->try_moves();
     if (config_.options.decide == Decide::kNever) placement_->keep_bindings();
     if (config_.options.threads == ThreadBinding::kCores) arranger_.emplace(ranks().count());
     return true;

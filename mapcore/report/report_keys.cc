@@ -118,7 +118,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
      "new CPUs of the moved ranks, in the same order; with ranks[].start_cpus they tell every "
      "mapping of the run"},
     {"intervals[].decision", "", "decision after the interval, see DECISIONS"},
-    {"intervals[].gain", "seconds", "predicted saving of the mapping considered; negative: worse"},
+    {"intervals[].gain", "seconds", "predicted saving of the mapping considered; negative: worse; measured if slower"},
     {"intervals[].threshold", "seconds", "saving that a mapping has to exceed to be applied"},
     {"intervals[].migration", "seconds",
      "predicted cost of the migrations to that mapping; 0 if the decision did not need the cost"},

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * partners [-s SECONDS | -m MESSAGES] [-b BYTES] [-p PAUSE_US] [-i SECONDS] [-w]: changes its
- * partners half-way. 4 ranks, or 8, 12, .... In the first half rank r exchanges messages with r ^
- * 1, in the second half with r ^ 2. A half is SECONDS long (default 5) or MESSAGES exchanges.
- *   -b   bytes of a message (default 65536)
- *   -p   pause after each exchange, microseconds (default 200)
- *   -i   time between two lines of progress, seconds (default 1)
- *   -w   each rank prints, with its progress, where its threads may run
+ * partners [-s SECONDS | -m MESSAGES] [-b BYTES] [-p PAUSE_US] [-x PAUSE_US] [-i SECONDS] [-w]:
+ * changes its partners half-way. 4 ranks, or 8, 12, .... In the first half rank r exchanges
+ * messages with r ^ 1, in the second half with r ^ 2. A half is SECONDS long (default 5) or
+ * MESSAGES exchanges. -b   bytes of a message (default 65536) -p   pause after each exchange,
+ * microseconds (default 200) -x   pause after each exchange of a rank that may not run where it
+ * started, microseconds (default 0) -i   time between two lines of progress, seconds (default 1) -w
+ * each rank prints, with its progress, where its threads may run
  *
  * Prints lines that a person and a test can read, times in seconds since the epoch:
  *   partners: rank R half H from T0 to T1 sent to rank P: B bytes in N messages
@@ -18,6 +18,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct settings {
   double seconds;
   long messages;
   int bytes;
-  unsigned pause;
+  unsigned pause, away;
   int watch;
   double progress;
 };
@@ -39,7 +40,8 @@ struct half {
   double start;
 };
 
-static struct settings settings = {5, 0, 65536, 200, 0, 1};
+static struct settings settings = {5, 0, 65536, 200, 0, 0, 1};
+static cpu_set_t start_cpus;
 static int rank, size;
 static char *out, *in;
 
@@ -97,6 +99,12 @@ static int goes_on(const struct half* h) {
   return now() - h->start < settings.seconds;
 }
 
+static int is_away(void) {
+  cpu_set_t cpus;
+  return settings.away > 0 && sched_getaffinity(0, sizeof(cpus), &cpus) == 0 &&
+         !CPU_EQUAL(&cpus, &start_cpus);
+}
+
 static void exchange(struct half* h, int lead) {
   if (lead) out[0] = (char)goes_on(h);
   MPI_Sendrecv(out, settings.bytes, MPI_CHAR, h->partner, h->number, in, settings.bytes, MPI_CHAR,
@@ -104,6 +112,7 @@ static void exchange(struct half* h, int lead) {
   h->bytes += settings.bytes;
   ++h->messages;
   if (settings.pause > 0) usleep(settings.pause);
+  if (is_away()) usleep(settings.away);
 }
 
 static void run_half(int number, int partner) {
@@ -129,7 +138,7 @@ static void run_half(int number, int partner) {
 }
 
 static void read_arguments(int argc, char** argv) {
-  for (int option; (option = getopt(argc, argv, "s:m:b:p:i:w")) != -1;) switch (option) {
+  for (int option; (option = getopt(argc, argv, "s:m:b:p:x:i:w")) != -1;) switch (option) {
       case 's':
         settings.seconds = atof(optarg);
         break;
@@ -145,6 +154,9 @@ static void read_arguments(int argc, char** argv) {
       case 'p':
         settings.pause = (unsigned)atoi(optarg);
         break;
+      case 'x':
+        settings.away = (unsigned)atoi(optarg);
+        break;
       case 'w':
         settings.watch = 1;
         break;
@@ -155,6 +167,7 @@ static void read_arguments(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
+  (void)sched_getaffinity(0, sizeof(start_cpus), &start_cpus);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

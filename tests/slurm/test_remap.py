@@ -155,6 +155,23 @@ class Remap(harness.Case):
         self.check("pmix")
 
 
+class Slower(harness.Case):
+    """A program that needs longer where the cost model sees a gain: each exchange of a moved rank takes 100 ms more."""
+
+    def test_ranks_move_back(self):
+        result = self.srun("-n4", "--cpu-bind=map_cpu:0,1,0,1", f"{harness.APPS}/partners", "-s", "5", "-b", str(1 << 20),
+                           "-x", "100000", ondeloc="online,interval=100ms,max-interval=200ms,report=r.json,verbose")
+        self.assert_ran(result)
+        report = self.report("r.json")
+        turns = [(turn["decision"], turn["moved"]) for turn in report["intervals"] if turn["remapped"]]
+        self.assertEqual([decision for decision, _ in turns], ["remaps", "slower"],
+                         [(turn["decision"], turn["bytes"], turn["gain"]) for turn in report["intervals"]])
+        self.assertEqual(sorted(turns[0][1]), sorted(turns[1][1]))
+        for rank in report["ranks"]:
+            self.assertEqual(rank["final_cpus"], rank["start_cpus"])
+        self.assertIn("1 of them back, because the program was slower", result.stderr)
+
+
 class Wrapped(harness.Case):
     """A script stays the parent of the MPI process, as wrappers without exec do."""
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a program went on faster or more slowly after ranks had moved. The cost model predicts a
+// gain; the bytes that the ranks send in a second show it, because a program with the same pattern
+// sends as much in each of its own steps.
+//
+// The pace of an interval is its bytes over its seconds. The trial compares the mean pace of the
+// intervals before the moves with that of the intervals after them, within one phase. The first
+// interval of a phase and the first one after moves do not count: the one has the end of another
+// phase, the other the moves themselves. The program is slower if the mean has fallen by more than
+// 1 % and by more than three standard errors of the difference. If the moves changed nothing this
+// happens now and then by chance, and costs no more than the way back. Not published elsewhere.
+// Thread safety: a value, one thread.
+#pragma once
+
+#include <optional>
+
+namespace ondeloc {
+
+class Trial {
+ public:
+  // Takes in an interval with traffic under the mapping in force.
+  void add(double bytes, double seconds, bool is_new_phase);
+  // To be called if ranks moved. `promised`: the predicted gain as a share of the time.
+  void moved(double promised);
+  // To be called if ranks moved back to where they were before the trial, because it failed.
+  void moved_back();
+  // To be called if the mapping changed for another reason: no comparison is possible.
+  void forget();
+
+  // The share of the time that the program lost since the moves: 0.03 if it needs 3 % more now.
+  // Empty if it is not slower, or if this is not known.
+  std::optional<double> loss() const;
+  // True from moves until the end of their trial: twelve intervals, or a new phase.
+  bool is_on() const { return before_.looks > 0; }
+  bool has_passed() const { return has_passed_; }
+  // True if moves that come now can be judged.
+  bool knows_pace() const;
+  // The largest promise that was not kept, a share of the time.
+  double broken_promise() const { return broken_; }
+
+ private:
+  struct Pace {
+    int looks = 0;
+    double sum = 0, squares = 0;  // of the pace in each interval
+    void add(double pace);
+    double mean() const { return sum / looks; }
+    double deviation() const;  // sum of the squared differences to the mean
+  };
+
+  Pace before_, now_;  // before_ is empty while nothing is on trial
+  double promised_ = 0, broken_ = 0;
+  bool skips_ = false;
+  bool has_passed_ = false;
+};
+
+}  // namespace ondeloc

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapcore/decide/trial.h"
+
+#include <array>
+
+#include "mapcore/decide/decider.h"
+#include "tests/unit/catch.h"
+
+using namespace ondeloc;
+
+namespace {
+
+constexpr std::array kNoise{0.004, -0.003, 0.001, -0.005, 0.003, 0.002, -0.002};
+
+// `looks` intervals of one second with this mean pace, and half a percent of noise.
+void run(Trial& trial, int looks, double pace) {
+  for (int i = 0; i < looks; ++i)
+    trial.add(pace * (1 + kNoise[static_cast<std::size_t>(i) % kNoise.size()]), 1, false);
+}
+
+Trial moved_after(int looks, double pace) {
+  Trial trial;
+  trial.add(pace, 1, true);  // the first interval of a phase does not count
+  run(trial, looks, pace);
+  trial.moved(0.02);
+  return trial;
+}
+
+}  // namespace
+
+TEST_CASE("a pace that falls by more than 1 % and the noise is a loss") {
+  for (const auto& [after, is_loss] :
+       {std::pair(1.02, false), {1.0, false}, {0.993, false}, {0.97, true}, {0.5, true}}) {
+    Trial trial = moved_after(4, 1e9);
+    run(trial, 1 + 6, after * 1e9);  // the first one has the moves
+    CAPTURE(after);
+    CHECK(trial.loss().has_value() == is_loss);
+    if (is_loss) CHECK(*trial.loss() == Approx(1 - after).epsilon(0.1));
+  }
+}
+
+TEST_CASE("nothing is judged without a pace before the moves, or too soon after them") {
+  Trial early = moved_after(1, 100);
+  CHECK_FALSE(early.is_on());
+  run(early, 9, 50);
+  CHECK_FALSE(early.loss());
+  Trial late = moved_after(2, 100);
+  CHECK(late.is_on());
+  run(late, 1 + 3, 50);
+  CHECK_FALSE(late.loss());
+  run(late, 1, 50);
+  CHECK(late.loss());
+}
+
+TEST_CASE("an uneven program is not judged by chance") {
+  Trial trial;
+  trial.add(1, 1, true);
+  for (const double pace : {100, 60, 140, 80}) trial.add(pace, 1, false);
+  trial.moved(0.02);
+  for (const double pace : {1, 90, 50, 130, 70, 95}) trial.add(pace, 1, false);
+  CHECK_FALSE(trial.loss());
+}
+
+TEST_CASE("a new phase ends a trial without a judgement") {
+  Trial trial = moved_after(3, 100);
+  trial.add(50, 1, true);
+  run(trial, 8, 50);
+  CHECK_FALSE(trial.is_on());
+  CHECK_FALSE(trial.loss());
+  CHECK_FALSE(trial.has_passed());
+}
+
+TEST_CASE("moves during a trial are judged together with those before them") {
+  Trial trial = moved_after(3, 100);
+  run(trial, 3, 99);
+  trial.moved(0.03);
+  run(trial, 6, 90);
+  CHECK(trial.loss());
+  trial.moved_back();
+  CHECK_FALSE(trial.is_on());
+  CHECK(trial.broken_promise() == Approx(0.05));
+}
+
+TEST_CASE("a trial passes after twelve intervals") {
+  Trial trial = moved_after(3, 100);
+  run(trial, 1 + 12, 100);
+  CHECK(trial.is_on());
+  run(trial, 1, 100);
+  CHECK_FALSE(trial.is_on());
+  CHECK(trial.has_passed());
+}
+
+namespace {
+
+// A program whose ranks send at another pace under the mapping that the model prefers.
+struct Program {
+  double pace_there = 1;  // of the pace at the start
+  double cost_here = 0.1, cost_there = 0.07;
+  bool is_there = false;
+  double sent = 0;
+  std::vector<DecisionKind> kinds{};
+
+  void step(Decider& decider) {
+    const double pace = is_there ? pace_there : 1;
+    sent += pace;
+    const Traffic traffic(CommMatrix::from_entries(2, {{0, 1, 1e6 * pace, 1}}));
+    const double now = pace * (is_there ? cost_there : cost_here);
+    if (decider.observe({traffic, 1, now, pace * cost_here})) return;
+    const auto price = [] { return 0.01; };
+    const Candidate away{pace * cost_there, !is_there, false, price, {}};
+    const Candidate home{pace * cost_here, is_there, false, price, {}};
+    const Decision decision = decider.decide(away, home, home);
+    kinds.push_back(decision.kind);
+    if (decision.kind == DecisionKind::kRemaps) is_there = true;
+    if (decision.kind == DecisionKind::kSlower) is_there = false;
+  }
+  long count(DecisionKind kind) const { return std::count(kinds.begin(), kinds.end(), kind); }
+};
+
+}  // namespace
+
+TEST_CASE("ranks move back if the program is slower where the model sees a gain, and stay there") {
+  Program program{.pace_there = 0.97};
+  Decider decider({.tries = true});
+  for (int i = 0; i < 100; ++i) program.step(decider);
+  CHECK(program.count(DecisionKind::kUntimed) == 2);
+  CHECK(program.count(DecisionKind::kRemaps) == 1);
+  CHECK(program.count(DecisionKind::kSlower) == 1);
+  CHECK_FALSE(program.is_there);
+  CHECK(program.sent > 0.998 * 100);
+}
+
+TEST_CASE("ranks stay where the program is faster, and a sure gain does not wait") {
+  Program program{.pace_there = 1.05};
+  Decider decider({.tries = true});
+  for (int i = 0; i < 100; ++i) program.step(decider);
+  CHECK(program.is_there);
+  CHECK(program.count(DecisionKind::kRemaps) == 1);
+  Program sure{.pace_there = 1.05, .cost_here = 0.4, .cost_there = 0.1};
+  Decider again({.tries = true});
+  sure.step(again);
+  CHECK(sure.is_there);
+}
+
+TEST_CASE("nothing is tried in a replay, with decide=always and with decide=never") {
+  for (const DeciderOptions& options :
+       {DeciderOptions{}, DeciderOptions{.rule = Decide::kAlways, .tries = true},
+        DeciderOptions{.rule = Decide::kNever, .tries = true}}) {
+    Program program{.pace_there = 0.5};
+    Decider decider(options);
+    for (int i = 0; i < 50; ++i) program.step(decider);
+    CHECK(program.count(DecisionKind::kUntimed) == 0);
+    CHECK(program.count(DecisionKind::kSlower) == 0);
+  }
+}
