@@ -3,12 +3,11 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <deque>
-#include <thread>
 
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/proc.h"
+#include "tests/unit/binding/worker.h"
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -18,42 +17,11 @@ using namespace ondeloc;
 #ifndef __SANITIZE_THREAD__
 namespace {
 
-// A thread of this process that waits until it is told to end.
-class Waiting {
- public:
-  Waiting() : thread_([this] { wait(); }) {
-    while (tid_ == 0) std::this_thread::yield();
-  }
-  ~Waiting() { end(); }
-  void end() {
-    over_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  pid_t tid() const { return tid_; }
-  CpuSet cpus() const { return *get_affinity(tid_); }
-
- private:
-  void wait() {
-    tid_ = gettid();
-    while (!over_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-
-  std::atomic<pid_t> tid_{0};
-  std::atomic<bool> over_{false};
-  std::thread thread_;
-};
-
 // Gives the main thread its CPUs back.
 struct Restored {
   CpuSet cpus = *get_affinity(0);
   ~Restored() { (void)set_affinity(0, cpus); }
 };
-
-CpuSet one(PuOs cpu) {
-  CpuSet set;
-  set.set(cpu);
-  return set;
-}
 
 bool is_alone() { return read_threads(getpid()).size() == 1; }
 
@@ -64,12 +32,12 @@ TEST_CASE("threads get their places in the order of their creation", "[cpus]") {
   const auto list = before.cpus.to_vector();
   if (list.size() < 2) ONDELOC_SKIP("needs two CPUs");
   REQUIRE(is_alone());
-  const CpuSet first = one(list.front()), second = one(list.back()), &all = before.cpus;
+  const CpuSet first = one_cpu(list.front()), second = one_cpu(list.back()), &all = before.cpus;
   ThreadPlaces places({second, first, {}, second}, all);
   CHECK(places.look(getpid()));
   CHECK(*get_affinity(0) == all);  // a runtime may still ask how many CPUs there are
 
-  std::deque<Waiting> threads(4);
+  std::deque<Worker> threads(4);
   CHECK(places.look(getpid()));
   CHECK(places.seen() == 5);
   CHECK(*get_affinity(0) == second);
@@ -79,7 +47,7 @@ TEST_CASE("threads get their places in the order of their creation", "[cpus]") {
   CHECK(threads[3].cpus() == all);  // beyond the last place
 
   // Inherits the one CPU of the main thread.
-  Waiting last;
+  Worker last;
   CHECK(last.cpus() == second);
   CHECK(places.look(getpid()));
   CHECK(last.cpus() == all);
@@ -94,13 +62,13 @@ TEST_CASE("an ended thread keeps its number", "[cpus]") {
   const auto list = before.cpus.to_vector();
   if (list.size() < 2) ONDELOC_SKIP("needs two CPUs");
   REQUIRE(is_alone());
-  const CpuSet first = one(list.front()), second = one(list.back()), &all = before.cpus;
+  const CpuSet first = one_cpu(list.front()), second = one_cpu(list.back()), &all = before.cpus;
   ThreadPlaces places({all, first, second}, all);
-  Waiting early;
+  Worker early;
   places.look(getpid());
   CHECK(early.cpus() == first);
   early.end();
-  Waiting late;
+  Worker late;
   places.look(getpid());
   CHECK(late.cpus() == second);
   CHECK(places.seen() == 3);
@@ -108,7 +76,7 @@ TEST_CASE("an ended thread keeps its number", "[cpus]") {
 
 TEST_CASE("a main thread that alone has a place gets it at once", "[cpus]") {
   const Restored before;
-  const CpuSet first = one(before.cpus.to_vector().front());
+  const CpuSet first = one_cpu(before.cpus.to_vector().front());
   REQUIRE(is_alone());
   ThreadPlaces places({first}, before.cpus);
   CHECK(places.look(getpid()));

@@ -3,11 +3,12 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <deque>
-#include <thread>
+#include <span>
+#include <vector>
 
 #include "mapcore/binding/affinity.h"
+#include "tests/unit/binding/worker.h"
 #include "tests/unit/catch.h"
 
 // The runtime of ThreadSanitizer starts a thread of its own with the program's first one, so these
@@ -23,40 +24,6 @@ namespace thread_team_test {
 using namespace ondeloc;
 
 namespace {
-
-enum class Does { kComputes, kSleeps };
-
-// A thread of this process that computes or sleeps until it is told to end.
-class Worker {
- public:
-  explicit Worker(Does does) : thread_([this, does] { work(does); }) {
-    while (tid_ == 0) std::this_thread::yield();
-  }
-  ~Worker() { end(); }
-  void end() {
-    over_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  pid_t tid() const { return tid_; }
-  CpuSet cpus() const { return *get_affinity(tid_); }
-
- private:
-  void work(Does does) {
-    tid_ = gettid();
-    while (!over_)
-      if (does == Does::kSleeps) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-
-  std::atomic<pid_t> tid_{0};
-  std::atomic<bool> over_{false};
-  std::thread thread_;
-};
-
-CpuSet one_cpu(PuOs cpu) {
-  CpuSet set;
-  set.set(cpu);
-  return set;
-}
 
 // The CPUs of this process; its team gets one CPU each.
 struct Slot {
