@@ -51,7 +51,7 @@ std::optional<Decision> Decider::observe(const Observation& seen) {
   horizon_ = phase_.advance(seen.traffic, seconds_) +
              std::min(options_.slope * seconds_, options_.longest);
   ledger_.add(cost_now_, cost_start_);
-  if (seen.traffic.total() > 0) trial_.add(seen.traffic.total(), seconds_, phase_.is_new());
+  if (seen.sent > 0) trial_.add(seen.sent, seconds_, phase_.is_new());
   if (cost_now_ == 0 || seen.traffic.ranks() < 2) return undecided(DecisionKind::kSilent);
   if (seen.is_fixed) return undecided(DecisionKind::kFixed);
   return std::nullopt;

@@ -102,6 +102,7 @@ struct Observation {
   double cost_now;        // predicted seconds under the mapping in force
   double cost_start;      // under the mapping at the start
   bool is_fixed = false;  // no rank may be moved
+  double sent = 0;        // bytes that the ranks sent, to other nodes too; for the pace
 };
 
 // A mapping that could be applied. The functions are called only if the decision depends on them:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "mapcore/binding/proc.h"
 #include "mapcore/decide/migration.h"
@@ -134,8 +135,13 @@ Candidate MappingRound::candidate(Option& option) const {
 Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
                               double cost_now, Mapping& chosen) {
   const double cost_start = cost_at_start(traffic, delta, cost_now);
-  const Observation seen{traffic, seconds, cost_now, cost_start,
-                         placement_.keeps_bindings() && !only_watches_};
+  const Observation seen{
+      traffic,
+      seconds,
+      cost_now,
+      cost_start,
+      placement_.keeps_bindings() && !only_watches_,
+      std::accumulate(delta.off_node.begin(), delta.off_node.end(), traffic.total())};
   if (const auto clear = decider_.observe(seen)) return *clear;
   auto mapped = map(traffic, delta);
   if (!mapped) {

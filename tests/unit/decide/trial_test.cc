@@ -105,7 +105,7 @@ struct Program {
     sent += pace;
     const Traffic traffic(CommMatrix::from_entries(2, {{0, 1, 1e6 * pace, 1}}));
     const double now = pace * (is_there ? cost_there : cost_here);
-    if (decider.observe({traffic, 1, now, pace * cost_here})) return;
+    if (decider.observe({traffic, 1, now, pace * cost_here, false, traffic.total()})) return;
     const auto price = [] { return 0.01; };
     const Candidate away{pace * cost_there, !is_there, false, price, {}};
     const Candidate home{pace * cost_here, is_there, false, price, {}};
