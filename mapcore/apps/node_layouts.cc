@@ -11,6 +11,7 @@
 #include "mapcore/apps/usage.h"
 #include "mapcore/apps/workload.h"
 #include "mapcore/base/quantity.h"
+#include "mapcore/place/placed.h"
 
 namespace ondeloc::cli {
 namespace {

@@ -2,19 +2,12 @@
 #include "mapcore/place/layouts.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <numeric>
-#include <string>
-#include <utility>
 
-#include "mapcore/map/algorithm.h"
 #include "mapcore/map/cost.h"
 
 namespace ondeloc {
-namespace {
 
-// Slot k of the network belongs to the node in whose range k is; each rank takes the next free slot
-// of its node.
 Mapping mapping_of(const Network& network, const NodeOfRank& layout) {
   std::vector<int> next(network.machine.nodes.size(), -1);
   for (std::size_t s = network.slots.size(); s-- > 0;)
@@ -29,25 +22,6 @@ NodeOfRank layout_of(const Network& network, const Mapping& mapping) {
   for (const SlotIndex slot : mapping) layout.push_back(network.slots[slot].node.value);
   return layout;
 }
-
-// Up to this product of ranks and nodes the search also sees the adapters (about a second). Beyond
-// it, the search minimises the bytes and messages between nodes, and the adapters only choose among
-// its results.
-constexpr std::int64_t kSmall = 16384;
-
-// The search goes on from srun's cheaper distribution, from nothing, and for few ranks from random
-// distributions, because one search can end beside the cheapest distribution.
-std::vector<Mapping> starts_of(const MapRequest& request, Mapping first) {
-  constexpr int kFewRanks = 128, kRandomStarts = 8;
-  std::vector<Mapping> starts = {std::move(first), {}};
-  for (int seed = 0; seed < kRandomStarts && request.traffic.ranks() <= kFewRanks; ++seed) {
-    auto mapping = compute_mapping("random:" + std::to_string(seed), request);
-    if (mapping) starts.push_back(*std::move(mapping));
-  }
-  return starts;
-}
-
-}  // namespace
 
 NodeOfRank block_layout(const std::vector<int>& counts) {
   NodeOfRank layout;
@@ -71,80 +45,6 @@ NodeOfRank plane_layout(const std::vector<int>& counts, int size) {
 }
 
 NodeOfRank cyclic_layout(const std::vector<int>& counts) { return plane_layout(counts, 1); }
-
-namespace {
-
-// A distribution that was found, and its predicted seconds.
-struct Found {
-  NodeOfRank layout;
-  double seconds = 0;
-};
-
-class Search {
- public:
-  Search(const Network& network, const Traffic& traffic)
-      : network_(network), traffic_(traffic), fabric_(network.model) {
-    fabric_.port.clear();
-    models_.push_back(&fabric_);
-    const std::int64_t size = static_cast<std::int64_t>(traffic.ranks()) * network.model.nodes;
-    if (size <= kSmall) models_.push_back(&network.model);
-  }
-
-  MapRequest request(const CostModel& model, const Mapping& start) const {
-    return {network_.machine, network_.slots, traffic_, model, start};
-  }
-  const CostModel& fabric() const { return fabric_; }
-
-  void keep(NodeOfRank layout) {
-    const double seconds = cost_of_layout(network_, traffic_, layout).seconds;
-    found_.push_back({std::move(layout), seconds});
-  }
-  Status run(const char* algorithm, const Mapping& start) {
-    for (const CostModel* model : models_) {
-      auto mapping = compute_mapping(algorithm, request(*model, start));
-      if (!mapping) return std::move(mapping).error();
-      keep(layout_of(network_, *mapping));
-    }
-    return {};
-  }
-  // The cheapest ones, each cost once.
-  std::vector<Found> cheapest(std::size_t most) {
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const Found& a, const Found& b) { return a.seconds < b.seconds; });
-    std::vector<Found> best;
-    for (const Found& one : found_)
-      if (best.size() < most && (best.empty() || one.seconds > best.back().seconds))
-        best.push_back(one);
-    return best;
-  }
-
- private:
-  const Network& network_;
-  const Traffic& traffic_;
-  CostModel fabric_;
-  std::vector<const CostModel*> models_;
-  std::vector<Found> found_;
-};
-
-}  // namespace
-
-Result<NodeOfRank> placed_layout(const Network& network, const Traffic& traffic) {
-  // A long search takes ten times a short one, so that only the best of these are searched on.
-  constexpr std::size_t kSearchedOn = 3;
-  std::vector<int> counts(network.machine.nodes.size());
-  for (const Slot& slot : network.slots) ++counts[slot.node.value];
-  Search search(network, traffic);
-  search.keep(block_layout(counts));
-  search.keep(cyclic_layout(counts));
-  const Mapping none;
-  const Mapping first = mapping_of(network, search.cheapest(1).front().layout);
-  for (const Mapping& start : starts_of(search.request(search.fabric(), none), first))
-    if (Status ran = search.run("coordinated", start); !ran) return std::move(ran).error();
-  for (const Found& found : search.cheapest(kSearchedOn))
-    if (Status ran = search.run("coordinated:30", mapping_of(network, found.layout)); !ran)
-      return std::move(ran).error();
-  return search.cheapest(1).front().layout;
-}
 
 LayoutCost cost_of_layout(const Network& network, const Traffic& traffic,
                           const NodeOfRank& layout) {

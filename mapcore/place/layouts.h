@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributions of ranks over the compute nodes of a step: the distributions of srun's
-// --distribution, and the one that `coordinated` finds. Thread safety: pure functions.
+// Distributions of ranks over the compute nodes of a step: those of srun's --distribution, and the
+// cost of any. Thread safety: pure functions.
 #pragma once
 
-#include <span>
-#include <string>
 #include <vector>
 
-#include "mapcore/base/result.h"
 #include "mapcore/comm/comm_matrix.h"
 #include "mapcore/place/network.h"
 
@@ -21,10 +18,10 @@ NodeOfRank block_layout(const std::vector<int>& counts);   // consecutive ranks 
 NodeOfRank cyclic_layout(const std::vector<int>& counts);  // consecutive ranks change the node
 NodeOfRank plane_layout(const std::vector<int>& counts, int size);  // `size` ranks, then the next
 
-// The cheapest distribution that `coordinated` finds on the network, in a short and in a long
-// search. Never more expensive than block and cyclic. REQUIRES: the network has as many slots as
-// there are ranks.
-Result<NodeOfRank> placed_layout(const Network& network, const Traffic& traffic);
+// The same distribution as slots of the network, and back. Each rank takes the next free slot of
+// its node. REQUIRES: no node gets more ranks than it has slots.
+Mapping mapping_of(const Network& network, const NodeOfRank& layout);
+NodeOfRank layout_of(const Network& network, const Mapping& mapping);
 
 struct LayoutCost {
   double bytes = 0, messages = 0;  // between nodes

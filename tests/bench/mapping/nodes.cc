@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// mapping_nodes [--smoke]: compares the distributions over compute nodes that `ondeloc place` finds
-// with those of Scotch (a complete graph of nodes), block and cyclic, on recorded and generated
-// inputs, on 2, 4 and 8 nodes. The cost is that of the network (place/network.h), and Scotch gets
-// the amounts of its model. A peer dominates if its cost is below 0.99 of ours. The numbers depend
-// only on versions; the last one, our CPU time over Scotch's, also depends on the machine. With
-// --smoke few inputs, and the program fails if a peer dominates.
+// mapping_nodes [--smoke | --seeds N]: compares the distributions over compute nodes that `ondeloc
+// place` finds with those of Scotch (a complete graph of nodes), block and cyclic, on recorded and
+// generated inputs, on 2, 4 and 8 nodes. The cost is that of the network (place/network.h), and
+// Scotch gets the amounts of its model. A peer dominates if its cost is below 0.99 of ours. The
+// numbers depend only on versions; the last ones, our CPU time over Scotch's as a program calls it
+// and with one thread, also depend on the machine. With --smoke few inputs, and the program fails
+// if a peer dominates; with --seeds the inputs that are drawn by chance, of 24, 48 and 96 ranks, N
+// times.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "mapcore/place/layouts.h"
+#include "mapcore/place/placed.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/mapping/inputs.h"
 #include "tests/bench/mapping/peers.h"
@@ -26,8 +29,8 @@ namespace {
 
 struct Totals {
   int compared = 0, dominated = 0;
-  double least = 1;             // cost of a peer over ours
-  double ours = 0, theirs = 0;  // seconds of CPU
+  double least = 1;                        // cost of a peer over ours
+  double ours = 0, theirs = 0, alone = 0;  // seconds of CPU; alone: theirs with one thread
 };
 
 // A flat problem whose nodes are those of the network, for the peer.
@@ -37,12 +40,6 @@ Problem problem_of(const CommMatrix& matrix, const Network& network, int nodes) 
   problem.slots = network.slots;
   problem.model = network.model;
   return problem;
-}
-
-NodeOfRank layout_of(const Network& network, const Mapping& mapping) {
-  NodeOfRank layout;
-  for (const SlotIndex slot : mapping) layout.push_back(network.slots[slot].node.value);
-  return layout;
 }
 
 void compare(const Input& input, int nodes, Totals& totals) {
@@ -57,9 +54,11 @@ void compare(const Input& input, int nodes, Totals& totals) {
   const std::uint64_t begin = cpu_ns();
   const auto placed = placed_layout(network, traffic);
   totals.ours += 1e-9 * static_cast<double>(cpu_ns() - begin);
-  const auto scotched = scotch(problem_of(input.matrix, network, nodes));
-  if (!placed || !scotched) return;
+  const Problem problem = problem_of(input.matrix, network, nodes);
+  const auto scotched = scotch(problem), alone = scotch(problem, Threads::kOne);
+  if (!placed || !scotched || !alone) return;
   totals.theirs += scotched->seconds;
+  totals.alone += alone->seconds;
   const double ours = cost(*placed);
   std::string line = fmt::format("{:<16}{:>2} nodes {:>10.3e}", input.name, nodes, ours);
   ++totals.compared;
@@ -73,10 +72,15 @@ void compare(const Input& input, int nodes, Totals& totals) {
   fmt::print("{}\n", line);
 }
 
-std::vector<Input> inputs_for(bool is_smoke) {
+std::vector<Input> inputs_for(bool is_smoke, unsigned seeds) {
   if (is_smoke) return made_inputs(16);
-  std::vector<Input> inputs = recorded_inputs();
-  for (Input& input : made_inputs(64)) inputs.push_back(std::move(input));
+  std::vector<Input> inputs;
+  if (seeds == 0) inputs = recorded_inputs();
+  if (seeds == 0)
+    for (Input& input : made_inputs(64)) inputs.push_back(std::move(input));
+  for (unsigned seed = 1; seed <= seeds; ++seed)
+    for (const int ranks : {24, 48, 96})
+      for (Input& input : drawn_inputs(ranks, seed)) inputs.push_back(std::move(input));
   return inputs;
 }
 
@@ -84,14 +88,17 @@ std::vector<Input> inputs_for(bool is_smoke) {
 
 int main(int argc, char** argv) {
   const bool is_smoke = argc > 1 && std::strcmp(argv[1], "--smoke") == 0;
+  const bool is_drawn = argc > 2 && std::strcmp(argv[1], "--seeds") == 0;
+  const unsigned seeds = is_drawn ? static_cast<unsigned>(std::atoi(argv[2])) : 0;
   fmt::print("ours: predicted seconds; {}, block, cyclic: cost / ours, ! if it dominates\n",
              scotch_version());
   Totals totals;
-  for (const Input& input : inputs_for(is_smoke))
+  for (const Input& input : inputs_for(is_smoke, seeds))
     for (const int nodes : {2, 4, 8}) compare(input, nodes, totals);
   fmt::print(
       "{} cases, dominated {}, least cost of a peer over ours {:.4f}; CPU time over "
-      "Scotch's {:.1f}\n",
-      totals.compared, totals.dominated, totals.least, totals.ours / totals.theirs);
+      "Scotch's {:.1f} as called, {:.1f} with one thread\n",
+      totals.compared, totals.dominated, totals.least, totals.ours / totals.theirs,
+      totals.ours / totals.alone);
   return totals.compared == 0 || (is_smoke && totals.dominated > 0) ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mapcore/place/layouts.h"
+#include "mapcore/place/placed.h"
 
 #include <algorithm>
 #include <random>
