@@ -10,9 +10,10 @@
 namespace ondeloc {
 namespace {
 
-// A look at a rank takes about a millisecond.
-constexpr std::size_t kMostLooks = 8;
 constexpr double kMuch = 0.1;
+// On a full node the mapper runs in place of a rank, and all others wait for that one.
+constexpr int kTimesAsLong = 1000;
+constexpr std::chrono::seconds kLongest(2);
 
 std::map<int, double> shares_of_cpus(const Machine& machine, const CpuSet& cpus) {
   std::map<int, double> shares;
@@ -46,12 +47,14 @@ void PageWatch::look_at(LocalRank rank, Placement& placement, const RankState& s
 
 void PageWatch::look(Placement& placement, const Ranks& ranks, bool brings) {
   if (!placement.is_real() || placement.slots().machine.nodes.size() < 2) return;
-  for (std::size_t i = 0; i < std::min(kMostLooks, seen_.size()); ++i) {
-    const LocalRank rank(static_cast<int>(next_));
-    next_ = (next_ + 1) % seen_.size();
-    const bool away = !placement.bindings()[rank].foreign.empty();
-    if (ranks.at(rank).movable() && !away) look_at(rank, placement, ranks.at(rank), brings);
-  }
+  const auto begin = Clock::now();
+  if (begin < due_ || seen_.empty()) return;
+  const LocalRank rank(static_cast<int>(next_));
+  next_ = (next_ + 1) % seen_.size();
+  const bool away = !placement.bindings()[rank].foreign.empty();
+  if (ranks.at(rank).movable() && !away) look_at(rank, placement, ranks.at(rank), brings);
+  const auto end = Clock::now();
+  due_ = end + std::min<Clock::duration>(kTimesAsLong * (end - begin), kLongest);
 }
 
 void PageWatch::fill(LocalRank rank, ReportRank& line) const {

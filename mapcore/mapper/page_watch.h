@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at the NUMA nodes of the ranks' own pages while the ranks run, some ranks in turn, so that
-// the report can tell which share is far from the threads, and memory=follow can bring pages to
-// their rank. Thread safety: for one thread. Nothing here is fatal.
+// Looks at the NUMA nodes of the ranks' own pages while the ranks run, one rank after the other, so
+// that the report can tell which share is far from the threads, and memory=follow can bring pages
+// to their rank. Thread safety: for one thread. Nothing here is fatal.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,10 @@ class PageWatch {
  public:
   explicit PageWatch(int ranks) : seen_(static_cast<std::size_t>(ranks)) {}
 
-  // Looks at some ranks, the next ones at the next call. Does nothing if the step has one NUMA
-  // node. If `brings`, pages of ranks on one node that are far are asked to follow.
+  // Looks at one rank, the next one at the next call; until then a thousand times as long passes as
+  // the look took, but two seconds at most: calls that come earlier do nothing. Nor does a call if
+  // the step has one NUMA node. If `brings`, pages of ranks on one node that are far are asked to
+  // follow.
   void look(Placement& placement, const Ranks& ranks, bool brings);
 
   void fill(LocalRank rank, ReportRank& line) const;
@@ -32,10 +35,12 @@ class PageWatch {
     double far = 0;
     CpuSet brought_to;  // CPUs that its pages were asked to follow to
   };
+  using Clock = std::chrono::steady_clock;
   void look_at(LocalRank rank, Placement& placement, const RankState& state, bool brings);
 
   IndexedVector<LocalRank, Seen> seen_;
   std::size_t next_ = 0;
+  Clock::time_point due_;
 };
 
 }  // namespace ondeloc
