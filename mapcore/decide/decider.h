@@ -17,7 +17,7 @@
 //
 // All these numbers are predicted. The mapper also asks what the program itself says (Trial): if
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
-// has to exceed the gain that was promised. For this it needs the pace before the moves. So in the
+// has to be twice the gain that was promised. For this it needs the pace before the moves. So in the
 // first phase of a run a gain of less than 20 % of the time waits until that pace is known, which
 // takes three looks. A replay cannot do so, because the recorded pace is that of the recorded
 // mapping.
