@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""foreign_tool.py BUILD_DIR LIBRARY
+"""foreign_tool.py BUILD_DIR LIBRARY [openmpi | mpich]
 
-Runs programs that send known messages with a profiling library for Open MPI, for example mpiP's libmpiP.so, on a private
-Slurm, with `online` and with `profile`. LIBRARY is preloaded before ondeloc, behind it, and linked into the program (with
-mpicc). As root; nothing of LIBRARY becomes part of ondeloc. Checks:
+Runs programs that send known messages with a profiling library for this MPI (default: openmpi), for example mpiP's
+libmpiP.so, on a private Slurm, with `online` and with `profile`. LIBRARY is preloaded before ondeloc, behind it, and linked
+into the program (with the MPI's mpicc). As root; nothing of LIBRARY becomes part of ondeloc. Checks:
 
 - The counts equal what the ranks print that they send. A library that sends messages of its own before it calls
   PMPI_Finalize adds these: they have to be the same for all programs that send alike, and a program that prints one message
@@ -24,9 +24,13 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 APPS = HERE.parent / "apps"
-BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) == 3 else ".").resolve()
+BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 2 else ".").resolve()
 os.environ["ONDELOC_TEST_WHERE"] = f"{BUILD}/tests/slurm/where"
 PROGRAMS = "send_modes", "persistent"
+Mpi = collections.namedtuple("Mpi", "prefix ranks arguments srun")
+MPIS = {"openmpi": Mpi("", 4, {}, ["--mpi=pmix"]),
+        # Waiting ranks of MPICH keep the CPU: more of them than CPUs are slow.
+        "mpich": Mpi("mpich_", 2, {"persistent": ["plain"]}, ["--mpi=pmi2"])}
 WITHOUT = 3  # runs without ondeloc
 WITH = 6  # more runs with ondeloc, at most, for lines that a library does not write in each run
 MODES = {"online": "online,decide=never,report=run.json", "profile": "profile:run.prof"}
@@ -34,11 +38,13 @@ VARIES = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?e[-+]\d+|\d+\.\d+|\d\d:\d\d:\d\d")
 
 
 class Checks:
-    def __init__(self, library):
+    def __init__(self, library, mpi):
         import profiling  # needs the private Slurm
         self.counting, self.harness = profiling.counting, profiling.harness
         self.case = profiling.Profiling("assert_ran")
         self.case.setUp()
+        self.mpi, self.mpicc = MPIS[mpi], f"mpicc.{mpi}"
+        self.case.ranks = self.mpi.ranks
         self.tool = f"{self.case.dir}/{library.name}"
         shutil.copy(library, self.tool)
         self.failed = 0
@@ -49,16 +55,17 @@ class Checks:
 
     def link(self, program):
         linked = f"{self.case.dir}/{program}.linked"
-        subprocess.run(["mpicc", "-pthread", APPS / f"{program}.c", APPS / "counts.c", "-o", linked, "-Wl,--no-as-needed", self.tool],
+        subprocess.run([self.mpicc, "-pthread", APPS / f"{program}.c", APPS / "counts.c", "-o", linked, "-Wl,--no-as-needed", self.tool],
                        check=True)
         return linked
 
     def run(self, program, place, ondeloc, env=None):
         """Returns the lines of the files that the tool wrote, without what differs from run to run."""
-        path = self.link(program) if place == "linked" else f"{self.harness.APPS}/{program}"
+        path = self.link(program) if place == "linked" else f"{self.harness.APPS}/{self.mpi.prefix}{program}"
         preload = {"before": self.tool, "behind": f"{self.harness.RANK_LIB}:{self.tool}", "linked": ""}[place]
         before = set(os.listdir(self.case.dir))
-        result = self.case.srun(f"-n{self.case.ranks}", path, ondeloc=ondeloc,
+        command = [f"-n{self.case.ranks}", *self.mpi.srun, path, *self.mpi.arguments.get(program, [])]
+        result = self.case.srun(*command, ondeloc=ondeloc,
                                 env={"COUNT_OUT": f"{self.case.dir}/run", **({"LD_PRELOAD": preload} if preload else {}), **(env or {})})
         self.case.assert_ran(result)
         self.harness.wait_until_none_left()
@@ -120,11 +127,12 @@ class Checks:
 
 
 def main():
-    if len(sys.argv) != 3:
+    mpi = sys.argv[3] if len(sys.argv) == 4 else "openmpi"
+    if len(sys.argv) not in (3, 4) or mpi not in MPIS:
         sys.exit(__doc__)
     subprocess.run([HERE / "fixture", "start", BUILD], check=True)
     try:
-        failed = Checks(pathlib.Path(sys.argv[2]).resolve()).all()
+        failed = Checks(pathlib.Path(sys.argv[2]).resolve(), mpi).all()
     finally:
         subprocess.run([HERE / "fixture", "stop", BUILD], check=True)
     sys.exit(1 if failed else 0)
