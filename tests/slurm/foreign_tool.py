@@ -7,8 +7,8 @@ libmpiP.so, on a private Slurm, with `online` and with `profile`. LIBRARY is pre
 into the program (with the MPI's mpicc). As root; nothing of LIBRARY becomes part of ondeloc. Checks:
 
 - The counts equal what the ranks print that they send. A library that sends messages of its own before it calls
-  PMPI_Finalize adds these: they have to be the same for all programs that send alike, and a program that prints one message
-  less than it sends has to differ by this message.
+  PMPI_Finalize adds these: their number has to be the same for all programs that send alike, and a program that prints one
+  message less than it sends has to differ by this message. Between ranks to which the library sends nothing, bytes are exact.
 - The files that the library writes have the same lines as without ondeloc, times apart. Only lines that are there in several
   runs without ondeloc are compared, and a line has to be there in one of several runs with ondeloc: a library may leave out
   calls that took no time. A line that is missing only in a ranking by time shows no fault."""
@@ -55,7 +55,7 @@ class Checks:
 
     def link(self, program):
         linked = f"{self.case.dir}/{program}.linked"
-        subprocess.run([self.mpicc, "-pthread", APPS / f"{program}.c", APPS / "counts.c", "-o", linked, "-Wl,--no-as-needed", self.tool],
+        subprocess.run([self.mpicc, "-w", "-pthread", APPS / f"{program}.c", APPS / "counts.c", "-o", linked, "-Wl,--no-as-needed", self.tool],
                        check=True)
         return linked
 
@@ -111,7 +111,8 @@ class Checks:
     def program(self, program, place, mode):
         own, lines = self.beyond(program, place, mode)
         skipping, _ = self.beyond(program, place, mode, {"COUNT_SKIP_ONE": "1"})
-        one = [(pair[0], cell[1]) for pair, cell in self.counting.minus(skipping, own).items()]
+        # The tool's own messages may differ in size from run to run, as those of Caliper do.
+        one = [(pair[0], cell[1]) for pair, cell in self.counting.minus(skipping, own).items() if cell[1] or pair not in own]
         messages = sum(cell[1] for cell in own.values())
         self.check(one == [(0, 1)], f"{program}, tool {place}, {mode}: exact; {messages} messages are the tool's own")
         self.compare_output(program, place, mode, lines)
