@@ -4,7 +4,6 @@
 // the host has fewer CPUs than the guest; inside they poll, as they do on a machine where each has
 // a CPU of its own.
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,13 +11,7 @@
 
 #include "batch.h"
 #include "trigger.h"
-
-static void yield_when_idle(bool yield) {
-  void* symbol = dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle");
-  bool (*set)(bool);
-  memcpy(&set, &symbol, sizeof set);
-  if (symbol != NULL) set(yield);
-}
+#include "yield.h"
 
 // A job runs for hours, a program of the lab for milliseconds: with LAB_SETTLE_MS the mapper has
 // read the topology before simulated time starts.

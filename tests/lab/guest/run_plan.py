@@ -43,9 +43,27 @@ class Runner:
         return self.label
 
     def step(self, program, options, env=None, more="", who=USER):
-        """A job step of the program; its time is simulated from MPI_Init to MPI_Finalize."""
-        words = ["srun", "-n", program["ranks"], "--mpi=pmix", *options, f"--export=ALL,LD_PRELOAD={LAB}/lab_region.so{more}"]
+        """A job step of the program. Its time is simulated from MPI_Init to MPI_Finalize, or over the rounds of a program with threads."""
+        tasks, region = ["-n", program["ranks"], "--mpi=pmix"], "lab_region.so"
+        if program.get("threads"):
+            tasks, region = ["-n", program["tasks"], "-c", program["threads"], "--mpi=pmix"], "lab_threads.so"
+        words = ["srun", *tasks, *options, f"--export=ALL,LD_PRELOAD={LAB}/{region}{more}"]
         return run(words + program["words"], program["timeout"], env, who)
+
+    @staticmethod
+    def bind(program, cpus):
+        """(options of srun, environment) that put each rank, or each thread of the only task, on its CPU; the threads of several tasks are
+        free on the CPUs of their task. Without CPUs: Slurm's own binding."""
+        threads = program.get("threads")
+        env = {"OMP_NUM_THREADS": str(threads)} if threads else {}
+        if not cpus:
+            return [], env
+        if not threads:
+            return [f"--cpu-bind=map_cpu:{','.join(map(str, cpus))}"], env
+        if program.get("only_threads"):
+            return [], {**env, "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in cpus), "OMP_PROC_BIND": "close"}
+        masks = [hex(sum(1 << cpu for cpu in cpus[at:at + threads])) for at in range(0, len(cpus), threads)]
+        return [f"--cpu-bind=mask_cpu:{','.join(masks)}"], env
 
     def profile(self, program):
         """Records the traffic once: profile and matrix.csv (bytes and messages). In the lab, because outside it ranks that wait take the
@@ -56,9 +74,7 @@ class Runner:
         place = self.results / name
         place.mkdir(mode=0o777)
         place.chmod(0o777)
-        control("label", self.new_label())  # of its own: the counters of this run belong to no row of the table
-        status, out, err = self.step(program, [f"--ondeloc=profile:{place}/profile"])
-        control("off")
+        status, out, err = self.record(program, place / "profile")
         if status == 0:
             status, out, err = run(["ondeloc", "profile", "export", place / "profile", "--format", "matrix-csv",
                                     "--output", place / "matrix.csv"], 600)
@@ -66,6 +82,16 @@ class Runner:
         if status != 0:
             self.tell(program=name, problem=f"no profile: {(err or out)[-400:]}")
         return self.profiled[name]
+
+    def record(self, program, file):
+        """Records messages here; threads were recorded on the host."""
+        if program.get("only_threads"):
+            shutil.copy(LAB / f"profiles/{program['name']}.prof", file)
+            return 0, "", ""
+        control("label", self.new_label())  # of its own: the counters of this run belong to no row of the table
+        done = self.step(program, [f"--ondeloc=profile:{file}"])
+        control("off")
+        return done
 
     def mapped(self, program, mapping):
         """CPUs of the ranks, None for Slurm's own binding."""
@@ -125,13 +151,14 @@ class Runner:
             cpus = self.mapped(program, mapping)
         except ValueError as problem:
             return self.tell(**fields, problem=str(problem))
-        options = [f"--cpu-bind=map_cpu:{','.join(map(str, cpus))}"] if cpus else []
+        options, env = self.bind(program, cpus)
         report = self.results / f"report-{label}.json"
         if "ondeloc" in mapping:
             options.append(f"--ondeloc={mapping['ondeloc']},report=/tmp/report.json")
         control("label", label)
         control("distance", int(mapping.get("distance", True)))
-        status, out, err = self.step(program, options + mapping.get("srun", []), env={**self.settle(mapping), "LAB_STEPS": "/tmp/steps"})
+        status, out, err = self.step(program, options + mapping.get("srun", []),
+                                     env={**env, **self.settle(mapping), "LAB_STEPS": "/tmp/steps"})
         control("off")
         self.keep_steps(label, program["ranks"])
         if "ondeloc" in mapping and pathlib.Path("/tmp/report.json").exists():
@@ -160,7 +187,7 @@ class Runner:
     def summary(report):
         """Returns the moves that the report lists."""
         whole = json.loads(report.read_text())
-        return {"remaps": whole["totals"]["remaps"], "migrations": whole["totals"]["migrations"], "notes": whole["notes"],
+        return {"thread_cpus": [rank["thread_cpus"] for rank in whole["ranks"]], "remaps": whole["totals"]["remaps"], "migrations": whole["totals"]["migrations"], "notes": whole["notes"],
                 "moved": sum(len(interval["moved"]) for interval in whole["intervals"]),
                 "intervals": len(whole["intervals"]), "mapper_cpu_ms": whole["totals"]["mapper_cpu_ms"],
                 "moves_at_s": [round(interval["t"], 4) for interval in whole["intervals"] if interval["remapped"]]}
@@ -190,7 +217,8 @@ class Runner:
         for program in self.plan["programs"]:
             if self.plan["profile"]:
                 self.profile(program)
-            together = [mapping for mapping in self.plan["mappings"] if self.plan["batch"] and "ondeloc" not in mapping and mapping["distance"]]
+            batch = self.plan["batch"] and not program.get("threads")
+            together = [mapping for mapping in self.plan["mappings"] if batch and "ondeloc" not in mapping and mapping["distance"]]
             if together:
                 self.batch(program, together)
             for number in range(self.plan["runs"]):

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import time
 
+from . import threads
+
 TREE = pathlib.Path(__file__).resolve().parents[3]
 VM = TREE / "tests/vm"
 
@@ -29,6 +31,9 @@ def stage(build, plan, payload, user_files):
     shutil.copy(here / "guest/run_plan.py", payload / "vm")
     shutil.copytree(build / "tests/lab/guest", payload / "vm/lab")
     shutil.copy(here / "guest/in.melt", payload / "vm/lab")
+    for name in ("thread_kernels", "hybrid"):
+        shutil.copy(build / "tests/apps" / name, payload / "vm/lab")
+    threads.record(build, plan, payload / "vm/lab/profiles")
     if user_files:
         shutil.copytree(user_files, payload / "user")
     (payload / "vm/plan.json").write_text(json.dumps(plan))

@@ -14,6 +14,11 @@ OWN = {
     "phases": "the same with rank^1 for the first half, rank^(n/2) for the second",
 }
 
+# Kernels of OpenMP (tests/apps/thread_kernels.c): one task with a thread for each CPU. Name: the grid, the rounds of size 1.
+KERNELS = {"omp-cg": (8000, 30), "omp-mg": (32, 20), "omp-lu": (34, 40), "omp-ft": (128, 30)}
+HYBRID_THREADS, SECONDS_BEFORE = 2, 8  # the mapper looks at the threads every half second
+
+
 
 def find(name, size, ranks):
     """Returns the data of one program that run_plan.py needs."""
@@ -21,10 +26,18 @@ def find(name, size, ranks):
         words = ["/usr/local/vm/lab/lab_phases", str(size), "pairs"]
     elif name in OWN:
         words = [f"/usr/local/vm/lab/lab_{name}", str(size)]
+    elif name in KERNELS:
+        grid, rounds = KERNELS[name]
+        words = ["/usr/local/vm/lab/thread_kernels", name[4:], str(grid), str(rounds * size)]
+        return {"name": name, "words": words, "ranks": ranks, "timeout": 3000, "tasks": 1, "threads": ranks, "only_threads": True}
+    elif name == "hybrid":
+        words = ["/usr/local/vm/lab/hybrid", str(8 * size), str(SECONDS_BEFORE)]
+        tasks = max(1, ranks // HYBRID_THREADS)
+        return {"name": name, "words": words, "ranks": tasks * HYBRID_THREADS, "timeout": 3000, "tasks": tasks, "threads": HYBRID_THREADS}
     elif name == "lammps":
         words = ["lmp", "-log", "none", "-screen", "none", "-var", "steps", str(50 * size), "-in", "/usr/local/vm/lab/in.melt"]
     else:
-        raise ValueError(f"--program {name}: known are {', '.join([*OWN, 'lammps'])}; other programs are run by --command")
+        raise ValueError(f"--program {name}: known are {', '.join([*OWN, *KERNELS, 'hybrid', 'lammps'])}; other programs are run by --command")
     return {"name": name, "words": words, "ranks": ranks, "timeout": 3000}
 
 
@@ -37,4 +50,6 @@ def command(text, ranks):
 
 def listing():
     lines = [f"{name:10} {text}" for name, text in OWN.items()]
+    lines.append("omp-cg, omp-mg, omp-lu, omp-ft: the same shapes as one program of OpenMP; its threads are mapped")
+    lines.append("hybrid     ranks with two threads each in a ring: sweeps over own memory, messages by the main thread; no algorithms")
     return "\n".join([*lines, "lammps     LAMMPS of Debian: Lennard-Jones melt of 2048 atoms, 50 steps a size"])
