@@ -96,7 +96,7 @@ std::optional<Decision> Decider::undo(const Candidate& tried) const {
 }
 
 bool Decider::waits_for_pace(double gain) const {
-  return tries() && phase_.is_first() && !trial_.has_passed() && !trial_.knows_pace() &&
+  return tries() && trial_.is_early() && !trial_.has_passed() && !trial_.knows_pace() &&
          gain < kSureGain * seconds_;
 }
 

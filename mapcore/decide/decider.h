@@ -17,10 +17,10 @@
 //
 // All these numbers are predicted. The mapper also asks what the program itself says (Trial): if
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
-// has to be twice the gain that was promised. For this it needs the pace before the moves. So in the
-// first phase of a run a gain of less than 20 % of the time waits until that pace is known, which
-// takes three looks. A replay cannot do so, because the recorded pace is that of the recorded
-// mapping.
+// has to be twice the gain that was promised. For this it needs the pace before the moves. So a gain
+// of less than 20 % of the time waits until that pace is known, which takes three looks at a phase,
+// but not longer than the first six looks of the run. A replay cannot do so, because the recorded
+// pace is that of the recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static

@@ -16,15 +16,14 @@ class PhaseClock {
   // True if the previous phase lasted for one interval only and the present phase was seen in one
   // interval so far: a mapping for the present phase would probably come too late.
   bool is_fleeting() const { return looks_ == 1 && ended_looks_ == 1; }
-  // True if the last interval with traffic was the first one of its phase.
-  bool is_new() const { return looks_ == 1; }
-  // True during the first phase of the run.
-  bool is_first() const { return ended_looks_ == 0; }
+  // True if the last interval was the first one of its phase.
+  bool is_new() const { return is_new_; }
 
  private:
   Traffic last_;
   double age_ = 0;
   int looks_ = 0, ended_looks_ = 0;
+  bool is_new_ = false;
 };
 
 }  // namespace ondeloc

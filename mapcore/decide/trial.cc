@@ -22,6 +22,7 @@ void Trial::Pace::add(double pace) {
 double Trial::Pace::deviation() const { return std::max(0.0, squares - sum * mean()); }
 
 void Trial::add(double bytes, double seconds, bool is_new_phase) {
+  ++taken_in_;
   if (is_new_phase) return forget();
   if (skips_) {
     skips_ = false;

@@ -33,6 +33,8 @@ class Trial {
   // True from moves until the end of their trial: twelve intervals, or a new phase.
   bool is_on() const { return before_.looks > 0; }
   bool has_passed() const { return has_passed_; }
+  // True during the first six intervals with traffic.
+  bool is_early() const { return taken_in_ <= 6; }
   // True if moves that come now can be judged.
   bool knows_pace() const;
   // The largest promise that was not kept, a share of the time.
@@ -49,6 +51,7 @@ class Trial {
 
   Pace before_, now_;  // before_ is empty while nothing is on trial
   double promised_ = 0, broken_ = 0;
+  int taken_in_ = 0;
   bool skips_ = false;
   bool has_passed_ = false;
 };

@@ -177,6 +177,7 @@ TEST_CASE("ranks that talk to other nodes only are kept from loading one memory"
   other.join();
   CHECK(moved);
   const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  INFO(report["intervals"].dump());
   CHECK(report["totals"]["remaps"] == 1);
 }
 
