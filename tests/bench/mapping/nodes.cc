@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // mapping_nodes [--smoke | --seeds N]: compares the distributions over compute nodes that `ondeloc
-// place` finds with those of Scotch (a complete graph of nodes), block and cyclic, on recorded and
-// generated inputs, on 2, 4 and 8 nodes. The cost is that of the network (place/network.h), and
-// Scotch gets the amounts of its model. A peer dominates if its cost is below 0.99 of ours. The
-// numbers depend only on versions; the last ones, our CPU time over Scotch's as a program calls it
-// and with one thread, also depend on the machine. With --smoke few inputs, and the program fails
-// if a peer dominates; with --seeds the inputs that are drawn by chance, of 24, 48 and 96 ranks, N
-// times.
+// place` finds with those of Scotch and, in a build with KaHIP, of KaHIP (both on a complete graph
+// of nodes), block and cyclic, on recorded and generated inputs, on 2, 4 and 8 nodes. The cost is
+// that of the network (place/network.h), and Scotch and KaHIP get the amounts of its model. A peer
+// dominates if its cost is below 0.99 of ours. The numbers depend only on versions; the last ones,
+// our CPU time over Scotch's as a program calls it and with one thread, also depend on the machine.
+// With --smoke few inputs, and the program fails if a peer dominates; with --seeds the inputs that
+// are drawn by chance, of 24, 48 and 96 ranks, N times.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,10 +27,17 @@ using namespace ondeloc::bench;
 
 namespace {
 
+#ifdef ONDELOC_BENCH_KAHIP
+constexpr const char* kKahip = ", KaHIP";
+#else
+constexpr const char* kKahip = "";
+#endif
+
 struct Totals {
   int compared = 0, dominated = 0;
   double least = 1;                        // cost of a peer over ours
   double ours = 0, theirs = 0, alone = 0;  // seconds of CPU; alone: theirs with one thread
+  double kahip = 0;
 };
 
 // A flat problem whose nodes are those of the network, for the peer.
@@ -62,8 +69,14 @@ void compare(const Input& input, int nodes, Totals& totals) {
   const double ours = cost(*placed);
   std::string line = fmt::format("{:<16}{:>2} nodes {:>10.3e}", input.name, nodes, ours);
   ++totals.compared;
-  for (const NodeOfRank& peer :
-       {layout_of(network, scotched->mapping), block_layout(counts), cyclic_layout(counts)}) {
+  std::vector<NodeOfRank> peers = {layout_of(network, scotched->mapping), block_layout(counts),
+                                   cyclic_layout(counts)};
+#ifdef ONDELOC_BENCH_KAHIP
+  const auto by_kahip = kahip(problem);
+  totals.kahip += by_kahip->seconds;
+  peers.push_back(layout_of(network, by_kahip->mapping));
+#endif
+  for (const NodeOfRank& peer : peers) {
     const double ratio = ours > 0 ? cost(peer) / ours : 1;
     totals.dominated += ratio < 0.99 ? 1 : 0;
     totals.least = std::min(totals.least, ratio);
@@ -90,8 +103,8 @@ int main(int argc, char** argv) {
   const bool is_smoke = argc > 1 && std::strcmp(argv[1], "--smoke") == 0;
   const bool is_drawn = argc > 2 && std::strcmp(argv[1], "--seeds") == 0;
   const unsigned seeds = is_drawn ? static_cast<unsigned>(std::atoi(argv[2])) : 0;
-  fmt::print("ours: predicted seconds; {}, block, cyclic: cost / ours, ! if it dominates\n",
-             scotch_version());
+  fmt::print("ours: predicted seconds; {}, block, cyclic{}: cost / ours, ! if it dominates\n",
+             scotch_version(), kKahip);
   Totals totals;
   for (const Input& input : inputs_for(is_smoke, seeds))
     for (const int nodes : {2, 4, 8}) compare(input, nodes, totals);
@@ -100,5 +113,6 @@ int main(int argc, char** argv) {
       "Scotch's {:.1f} as called, {:.1f} with one thread\n",
       totals.compared, totals.dominated, totals.least, totals.ours / totals.theirs,
       totals.ours / totals.alone);
+  if (totals.kahip > 0) fmt::print("CPU time over KaHIP's {:.3f}\n", totals.ours / totals.kahip);
   return totals.compared == 0 || (is_smoke && totals.dominated > 0) ? 1 : 0;
 }

@@ -22,6 +22,11 @@ std::string scotch_version();
 enum class Threads { kAsCalled, kOne };  // as called: one for each CPU, from Scotch 7 on
 std::optional<PeerResult> scotch(const Problem& problem, Threads threads = Threads::kAsCalled);
 
+// The process mapping of KaHIP, configuration strong, without imbalance, on a complete graph of
+// NUMA nodes (M. Fonseca Faraj, A. van der Grinten, H. Meyerhenke, J. L. Träff, C. Schulz, SEA
+// 2020). Only in a build that found KaHIP: ONDELOC_BENCH_KAHIP.
+std::optional<PeerResult> kahip(const Problem& problem);
+
 // TreeMatch-style locality (E. Jeannot, G. Mercier, F. Tessier, IEEE TPDS 25(4), 2014): ranks are
 // grouped from the caches upwards, each group greedily by its traffic. Loads do not count.
 PeerResult treematch(const Problem& problem);

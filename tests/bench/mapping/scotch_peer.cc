@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <vector>
 
+#include "tests/bench/mapping/peer_graph.h"
 #include "tests/bench/mapping/peers.h"
 #if __has_include(<scotch/scotch.h>)
 #include <scotch/scotch.h>
@@ -14,78 +14,6 @@
 #endif
 
 namespace ondeloc::bench {
-namespace {
-
-// CPU time of all threads: from release 7 on Scotch starts one for each CPU.
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-struct Csr {
-  std::vector<SCOTCH_Num> begin{0}, peer, weight;
-};
-
-// Scotch uses 32-bit integers, so bytes are scaled until all weights together stay below 2^30.
-Csr to_csr(const Traffic& traffic) {
-  const double scale = traffic.total() > 5e8 ? 5e8 / traffic.total() : 1;
-  Csr csr;
-  for (int i = 0; i < traffic.ranks(); ++i) {
-    for (const Traffic::Edge& edge : traffic.edges(i)) {
-      csr.peer.push_back(edge.peer);
-      csr.weight.push_back(std::max<SCOTCH_Num>(1, static_cast<SCOTCH_Num>(edge.bytes * scale)));
-    }
-    csr.begin.push_back(static_cast<SCOTCH_Num>(csr.peer.size()));
-  }
-  return csr;
-}
-
-// Moves a rank out of an overfull node into a node with room: the rank that is cheapest to move.
-void repair(const Traffic& traffic, std::vector<SCOTCH_Num>& node, std::vector<int>& room) {
-  auto bytes_to = [&](int rank, SCOTCH_Num where) {
-    double bytes = 0;
-    for (const Traffic::Edge& edge : traffic.edges(rank))
-      bytes += node[edge.peer] == where ? edge.bytes : 0;
-    return bytes;
-  };
-  for (;;) {
-    double best = -1e300;
-    int who = -1, where = -1;
-    for (int i = 0; i < traffic.ranks(); ++i) {
-      const SCOTCH_Num from = node[i];
-      if (room[from] >= 0) continue;
-      for (std::size_t to = 0; to < room.size(); ++to) {
-        if (room[to] <= 0) continue;
-        const double gain = bytes_to(i, static_cast<SCOTCH_Num>(to)) - bytes_to(i, from);
-        if (gain > best) best = gain, who = i, where = static_cast<int>(to);
-      }
-    }
-    if (who < 0) return;
-    ++room[node[who]];
-    --room[where];
-    node[who] = where;
-  }
-}
-
-// `leaf`: the last-level cache of each rank.
-Mapping to_mapping(const Problem& problem, const Traffic& traffic, std::vector<SCOTCH_Num>& leaf) {
-  std::vector<std::vector<SlotIndex>> free(problem.machine.llcs.size());
-  for (std::size_t s = problem.slots.size(); s-- > 0;)
-    free[problem.slots[s].seat.llc.value].emplace_back(static_cast<int>(s));
-  std::vector<int> room;
-  for (const auto& slots : free) room.push_back(static_cast<int>(slots.size()));
-  for (const SCOTCH_Num k : leaf) --room[k];
-  repair(traffic, leaf, room);
-  Mapping mapping;
-  for (const SCOTCH_Num k : leaf) {
-    mapping.push_back(free[k].back());
-    free[k].pop_back();
-  }
-  return mapping;
-}
-
-}  // namespace
 
 std::string scotch_version() {
   int version = 0, release = 0, patch = 0;
@@ -158,7 +86,7 @@ void build_arch(const Problem& problem, SCOTCH_Arch& arch) {
 std::optional<PeerResult> scotch(const Problem& problem, Threads threads) {
   const auto weighed = problem.model.amounts(problem.traffic);
   const Traffic& traffic = weighed ? *weighed : problem.traffic;
-  Csr csr = to_csr(traffic);
+  Csr<SCOTCH_Num> csr = to_csr<SCOTCH_Num>(traffic);
   std::vector<SCOTCH_Num> node(csr.begin.size() - 1);
   SCOTCH_Graph graph;
   SCOTCH_Arch arch;
@@ -181,7 +109,7 @@ std::optional<PeerResult> scotch(const Problem& problem, Threads threads) {
   SCOTCH_archExit(&arch);
   SCOTCH_graphExit(&graph);
   if (rc != 0) return std::nullopt;
-  return PeerResult{to_mapping(problem, traffic, node), took};
+  return PeerResult{to_mapping(problem, traffic, {node.begin(), node.end()}), took};
 }
 
 }  // namespace ondeloc::bench
