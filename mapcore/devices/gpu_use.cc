@@ -12,7 +12,6 @@
 #include <set>
 
 #include "mapcore/base/text.h"
-#include "mapcore/devices/process_environment.h"
 #include "mapcore/devices/sysfs.h"
 
 namespace ondeloc {
@@ -30,13 +29,13 @@ class Process {
           const AskNvidia& ask_nvidia)
       : sys_(root), root_(root), pid_(pid), devices_(devices), ask_nvidia_(ask_nvidia) {}
 
-  GpuUse use() {
-    read_environment(environment_of(pid_, root_));
+  GpuUse use(Environment environment) {
+    read_environment(environment);
     if (GpuUse use = from_kfd(); use.any()) return use;
     if (GpuUse use = from_files(); use.any()) return use;
     return from_slurm();
   }
-  GpuUse given_by(std::span<const std::pair<std::string, std::string>> environment) {
+  GpuUse given_by(Environment environment) {
     read_environment(environment);
     return from_slurm();
   }
@@ -48,7 +47,7 @@ class Process {
     return {{found.begin(), found.end()}, source, unlisted};
   }
 
-  void read_environment(std::span<const std::pair<std::string, std::string>> environment) {
+  void read_environment(Environment environment) {
     for (const auto& [name, value] : environment)
       if (std::find(std::begin(kVisible), std::end(kVisible), name) != std::end(kVisible))
         given_.emplace(name, value);
@@ -242,13 +241,13 @@ class Process {
 
 }  // namespace
 
-GpuUse gpus_of_process(pid_t pid, std::span<const Device> devices, const std::string& root,
-                       const AskNvidia& ask_nvidia) {
-  return Process(pid, devices, root, ask_nvidia).use();
+GpuUse gpus_of_process(pid_t pid, Environment environment, std::span<const Device> devices,
+                       const std::string& root, const AskNvidia& ask_nvidia) {
+  return Process(pid, devices, root, ask_nvidia).use(environment);
 }
 
-GpuUse gpus_given_by(std::span<const std::pair<std::string, std::string>> environment,
-                     std::span<const Device> devices, const std::string& root) {
+GpuUse gpus_given_by(Environment environment, std::span<const Device> devices,
+                     const std::string& root) {
   return Process(0, devices, root, {}).given_by(environment);
 }
 

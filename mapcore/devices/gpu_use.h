@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "mapcore/devices/device.h"
+#include "mapcore/devices/process_environment.h"
 
 namespace ondeloc {
 
@@ -53,12 +54,13 @@ struct NvidiaProcesses {
 // Null if it cannot be known. Called only if the answer matters.
 using AskNvidia = std::function<const NvidiaProcesses*()>;
 
-GpuUse gpus_of_process(pid_t pid, std::span<const Device> devices, const std::string& root = "",
-                       const AskNvidia& ask_nvidia = {});
+// `environment`: of the process, environment_of().
+GpuUse gpus_of_process(pid_t pid, Environment environment, std::span<const Device> devices,
+                       const std::string& root = "", const AskNvidia& ask_nvidia = {});
 
 // The GPUs that a process with this environment is given, before it opens any: source slurm.
-GpuUse gpus_given_by(std::span<const std::pair<std::string, std::string>> environment,
-                     std::span<const Device> devices, const std::string& root = "");
+GpuUse gpus_given_by(Environment environment, std::span<const Device> devices,
+                     const std::string& root = "");
 // The variables that gpus_given_by() looks at.
 std::span<const std::string_view> gpu_variables();
 

@@ -4,12 +4,16 @@
 
 #include <sys/types.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace ondeloc {
+
+// Name and value of each variable.
+using Environment = std::span<const std::pair<std::string, std::string>>;
 
 // The variables of the process, at most 1 MiB of them; empty if it is gone. `root` lets tests read
 // a made-up tree.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mapcore/devices/device.h"
+#include "mapcore/devices/process_environment.h"
 
 namespace ondeloc {
 
@@ -22,7 +23,6 @@ std::vector<std::size_t> usual_adapters(std::span<const Device> devices);
 // "HFI_UNIT=1; the user has named hfi1_1". If the user has named adapters of a kind that is not
 // the fastest of the node, a library may send through one of the fastest kind nevertheless, and
 // the text names these too.
-using Environment = std::span<const std::pair<std::string, std::string>>;
 std::string nic_of(Environment environment, std::span<const Device> devices);
 
 // The adapters that nic_of() names, if it names some, else usual_adapters(). One adapter: the rank

@@ -66,12 +66,13 @@ bool GpuWatch::look(const Ranks& ranks) {
     OfRank& known = ranks_[rank];
     const std::size_t files = has_gpus() ? open_files_of(state.process, root_) : 0;
     if (!is_due(known, files)) continue;
-    if (!known.looked) known.nic = nic_of(environment_of(state.process, root_), devices_);
+    const auto environment = environment_of(state.process, root_);
+    if (!known.looked) known.nic = nic_of(environment, devices_);
     const bool anew = is_changed(known, files);
     known.files = files;
     known.looked = true;
-    GpuUse use =
-        gpus_of_process(state.process, devices_, root_, [this, anew] { return ask_nvidia(anew); });
+    GpuUse use = gpus_of_process(state.process, environment, devices_, root_,
+                                 [this, anew] { return ask_nvidia(anew); });
     // A rank that ends closes its files first.
     if (!use.any() || use == known.use) continue;
     known.near = near_gpus(use, devices_);

@@ -67,6 +67,7 @@ constexpr auto kReadCpusetEvery = std::chrono::seconds(1);
 constexpr std::size_t kMostRestored = 32;
 constexpr double kRestoreAllAfter = 2;  // seconds
 constexpr double kLongestSeries = 1e8;  // seconds
+constexpr const char* kOnlyAtEnd = "read when the step ends";
 constexpr auto kDetachWait = std::chrono::milliseconds(50);
 constexpr auto kEndWait = std::chrono::milliseconds(500);
 
@@ -301,18 +302,23 @@ class OnlineMapper {
     const std::string note = fmt::format("preliminary: the step was still running after {}",
                                          seconds_text(since.count()));
     Report report = complete_report({note});
+    add_use_of_node(report);
     report.is_complete = false;
     if (!replaces || !write(report)) preliminary_.give_up();
     preliminary_.written(since, Clock::now() - started_ - since);
   }
 
-  // For `ondeloc top`: the last intervals, and no matrix, which grows with the square of the ranks.
+  // For `ondeloc top`: the last intervals, no matrix, which grows with the square of the ranks, and
+  // no counters of the kernel, which take a file or more for each cache and rank.
   void publish() {
     constexpr std::size_t kMostLive = 32;
     const std::chrono::duration<double> since = Clock::now() - started_;
     if (!live_.is_due(since)) return;
     Report report = complete_report({}, kMostLive);
     report.matrix.clear();
+    report.memory.why = kOnlyAtEnd;
+    if (config_.options.counters)
+      report.counters.why_no_misses = report.counters.why_no_bytes = kOnlyAtEnd;
     report.is_complete = false;
     live_.publish(to_json(report));
     live_.published(since, Clock::now() - started_ - since);
@@ -372,7 +378,7 @@ class OnlineMapper {
                        [](const RankState& state) { return state.lost_its_counts(); });
   }
 
-  // The report of the present moment. `notes` come first in its notes.
+  // The report of the present moment, without add_use_of_node(). `notes` come first in its notes.
   Report complete_report(std::vector<std::string> notes,
                          std::size_t most_intervals = std::numeric_limits<std::size_t>::max()) {
     Report report;
@@ -388,8 +394,6 @@ class OnlineMapper {
     for (std::string& note : threads_.notes()) report.notes.push_back(std::move(note));
     report.events = events_.totals();
     report.energy = energy_;
-    report.memory = memory_.since_start();
-    report.counters = perf_.since_start();
     report.wall_ms = 1000 * seconds_between(started_, Clock::now());
     report.mapper_cpu_ms = 1000 * cpu_seconds();
     collect_report({config_, step_.view(), machine_ ? *machine_ : Machine{}, ranks(), counters_,
@@ -397,6 +401,12 @@ class OnlineMapper {
                     arranger_ ? &*arranger_ : nullptr, &pages_},
                    report);
     return report;
+  }
+
+  // Reads the kernel's counters, which include other jobs on the node.
+  void add_use_of_node(Report& report) const {
+    report.memory = memory_.since_start();
+    report.counters = perf_.since_start();
   }
 
   std::vector<std::string> finish() {
@@ -413,7 +423,8 @@ class OnlineMapper {
       notes.push_back(*std::move(hidden));
     }
     if (writes_report() || config_.options.verbose) await_end();
-    const Report report = complete_report(std::move(notes));
+    Report report = complete_report(std::move(notes));
+    add_use_of_node(report);
     ranks().stop_following();  // the report needs two descriptors, and the ranks may hold all
     write_report(report);
     if (config_.options.verbose) tell_summary(report, lines_);

@@ -79,7 +79,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (file == all.end()) return 0;
   node.write(file->path, {reinterpret_cast<const char*>(data) + 1, size - 1});
   const std::vector<ondeloc::Device> devices = ondeloc::scan_devices(node.root());
-  check(devices, ondeloc::gpus_of_process(kPid, devices, node.root()));
+  const auto environment = ondeloc::environment_of(kPid, node.root());
+  check(devices, ondeloc::gpus_of_process(kPid, environment, devices, node.root()));
   node.write(file->path, file->text);
   return 0;
 }

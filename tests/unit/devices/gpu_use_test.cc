@@ -37,13 +37,16 @@ struct NvidiaNode {
   }
   // "0 1 (open)", "" for none.
   std::string use() const {
-    const GpuUse use = gpus_of_process(kPid, devices, tree.root());
+    const GpuUse use = used();
     std::string text;
     for (const std::size_t gpu : use.gpus) text += std::to_string(gpu) + " ";
     if (use.unlisted) text += "? ";
     return use.any() ? text + "(" + use.source + ")" : "";
   }
-  CpuSet near() const { return near_gpus(gpus_of_process(kPid, devices, tree.root()), devices); }
+  CpuSet near() const { return near_gpus(used(), devices); }
+  GpuUse used() const {
+    return gpus_of_process(kPid, environment_of(kPid, tree.root()), devices, tree.root());
+  }
   MadeTree tree;
   std::vector<Device> devices;
 };

@@ -186,7 +186,7 @@ TEST_CASE("the GPUs on which the driver tells a context count, if several are op
   Nvml nvml(made.path);
   const auto use = [&] {
     return use_text(
-        gpus_of_process(pid, devices, node.tree.root(), [&] { return nvml.processes(); }));
+        gpus_of_process(pid, {}, devices, node.tree.root(), [&] { return nvml.processes(); }));
   };
   CHECK(use() == "0 1 (open)");  // no context yet
   made.add(1, pid);
@@ -206,7 +206,7 @@ TEST_CASE("the driver is not asked if one GPU is open") {
   node.tree.link_as_is("/proc/4711/fd/5", "/dev/nvidia0");
   const auto devices = scan_gpus(node.tree.root());
   bool asked = false;
-  const GpuUse use = gpus_of_process(pid, devices, node.tree.root(), [&] {
+  const GpuUse use = gpus_of_process(pid, {}, devices, node.tree.root(), [&] {
     asked = true;
     return nullptr;
   });
