@@ -9,7 +9,6 @@ namespace {
 
 constexpr double kLeastGain = 0.001;  // of wall time
 constexpr double kDoubt = 2;          // times the gain that was not kept
-constexpr double kSureGain = 0.2;     // of wall time: moves need not wait for the pace
 
 constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kWaits, "waits", "no decision was due"},
@@ -95,9 +94,8 @@ std::optional<Decision> Decider::undo(const Candidate& tried) const {
   return decision;
 }
 
-bool Decider::waits_for_pace(double gain) const {
-  return tries() && trial_.is_early() && !trial_.has_passed() && !trial_.knows_pace() &&
-         gain < kSureGain * seconds_;
+bool Decider::waits_for_pace() const {
+  return tries() && trial_.is_early() && !trial_.has_passed() && !trial_.knows_pace();
 }
 
 std::optional<Decision> Decider::way_back(const Candidate& start) const {
@@ -135,7 +133,7 @@ Decision Decider::judge(const Candidate& wanted) const {
 
 DecisionKind Decider::weigh(const Candidate& wanted, const Decision& numbers) const {
   if (numbers.gain <= numbers.threshold) return DecisionKind::kSmall;
-  if (waits_for_pace(numbers.gain)) return DecisionKind::kUntimed;
+  if (waits_for_pace()) return DecisionKind::kUntimed;
   if (phase_.is_fleeting()) return DecisionKind::kFleeting;
   const double counted =
       cost_now_ - ledger_.cost_to_count(wanted.cost, cost_start_, numbers.migration);

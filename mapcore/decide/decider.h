@@ -17,9 +17,9 @@
 //
 // All these numbers are predicted. The mapper also asks what the program itself says (Trial): if
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
-// has to be twice the gain that was promised. For this it needs the pace before the moves. So a gain
-// of less than 20 % of the time waits until that pace is known, which takes three looks at a phase,
-// but not longer than the first six looks of the run. A replay cannot do so, because the recorded
+// has to be twice the gain that was promised. For this it needs the pace before the moves. So moves
+// wait until that pace is known, which takes three looks at a phase, but not longer than the first
+// six looks of the run. A replay cannot do so, because the recorded
 // pace is that of the recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
@@ -142,7 +142,7 @@ class Decider {
   std::optional<Decision> way_back(const Candidate& start) const;
   std::optional<Decision> undo(const Candidate& tried) const;
   void note_moves(const Decision& decision);
-  bool waits_for_pace(double gain) const;
+  bool waits_for_pace() const;
   bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
   double least_gain(double migration) const;
   bool weighs_gain() const {

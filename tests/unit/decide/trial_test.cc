@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/decide/trial.h"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "mapcore/decide/decider.h"
 #include "tests/unit/catch.h"
@@ -130,16 +132,26 @@ TEST_CASE("ranks move back if the program is slower where the model sees a gain,
   CHECK(program.sent > 0.998 * 100);
 }
 
-TEST_CASE("ranks stay where the program is faster, and a sure gain does not wait") {
+TEST_CASE("ranks stay where the program is faster") {
   Program program{.pace_there = 1.05};
   Decider decider({.tries = true});
   for (int i = 0; i < 100; ++i) program.step(decider);
   CHECK(program.is_there);
   CHECK(program.count(DecisionKind::kRemaps) == 1);
-  Program sure{.pace_there = 1.05, .cost_here = 0.4, .cost_there = 0.1};
-  Decider again({.tries = true});
-  sure.step(again);
-  CHECK(sure.is_there);
+  CHECK(program.count(DecisionKind::kSlower) == 0);
+}
+
+TEST_CASE("moves wait for the pace in six intervals at most") {
+  Decider decider({.tries = true});
+  std::vector<DecisionKind> kinds;
+  for (int i = 0; i < 8; ++i) {  // the partners change after every second interval
+    const int peer = 1 + (i / 2) % 2;
+    const Traffic traffic(CommMatrix::from_entries(3, {{0, peer, 1e6, 1}}));
+    REQUIRE(!decider.observe({traffic, 1, 0.1, 0.1, false, 1e6}));
+    kinds.push_back(decider.decide({0.05, true, false, [] { return 0.001; }, {}}, {}).kind);
+  }
+  CHECK(std::count(kinds.begin(), kinds.begin() + 6, DecisionKind::kUntimed) == 6);
+  CHECK(kinds[7] == DecisionKind::kRemaps);
 }
 
 TEST_CASE("nothing is tried in a replay, with decide=always and with decide=never") {
