@@ -14,7 +14,7 @@ namespace ondeloc {
 namespace {
 
 constexpr std::size_t kMostMaps = std::size_t{1} << 23;  // some ten thousand mappings
-constexpr std::size_t kSample = 512, kLeastFound = 64;
+constexpr std::size_t kSample = 2048, kLeastFound = 64;
 constexpr std::uint64_t kTimesUsed = 16;
 
 }  // namespace
