@@ -19,8 +19,8 @@
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
 // has to be twice the gain that was promised. For this it needs the pace before the moves. So moves
 // wait until that pace is known, which takes three looks at a phase, but not longer than the first
-// six looks of the run. A replay cannot do so, because the recorded
-// pace is that of the recorded mapping.
+// six looks of the run. A replay cannot do so, because the recorded pace is that of the recorded
+// mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static

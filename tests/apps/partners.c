@@ -3,10 +3,12 @@
  * partners [-s SECONDS | -m MESSAGES] [-b BYTES] [-p PAUSE_US] [-x PAUSE_US] [-i SECONDS] [-w]:
  * changes its partners half-way. 4 ranks, or 8, 12, .... In the first half rank r exchanges
  * messages with r ^ 1, in the second half with r ^ 2. A half is SECONDS long (default 5) or
- * MESSAGES exchanges. -b   bytes of a message (default 65536) -p   pause after each exchange,
- * microseconds (default 200) -x   pause after each exchange of a rank that may not run where it
- * started, microseconds (default 0) -i   time between two lines of progress, seconds (default 1) -w
- * each rank prints, with its progress, where its threads may run
+ * MESSAGES exchanges.
+ *   -b   bytes of a message (default 65536)
+ *   -p   pause after each exchange, microseconds (default 200)
+ *   -x   pause of a rank that may not run where it started, microseconds (default 0)
+ *   -i   time between two lines of progress, seconds (default 1)
+ *   -w   each rank prints, with its progress, where its threads may run
  *
  * Prints lines that a person and a test can read, times in seconds since the epoch:
  *   partners: rank R half H from T0 to T1 sent to rank P: B bytes in N messages
