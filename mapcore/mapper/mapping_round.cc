@@ -153,7 +153,8 @@ Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta,
   Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};
   if (!decider_.is_on_trial()) proven_ = placement_.current();
   Option proven{placement_.without_pinned(proven_, ranks_), 0, {}};
-  const Decision decision = decider_.decide(candidate(wanted), candidate(back), candidate(proven));
+  const Decision decision = decider_.decide(
+      candidate(wanted), candidate(back), decider_.is_on_trial() ? candidate(proven) : Candidate());
   if (decision.kind == DecisionKind::kNoRoom)
     placement_.notes().insert(
         "a better mapping was not applied: a NUMA node has no room for the memory that would "
