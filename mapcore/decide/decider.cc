@@ -48,13 +48,19 @@ std::optional<Decision> Decider::observe(const Observation& seen) {
   seconds_ = seen.seconds;
   cost_now_ = seen.cost_now;
   cost_start_ = seen.cost_start;
-  horizon_ = phase_.advance(seen.traffic, seconds_) +
-             std::min(options_.slope * seconds_, options_.longest);
+  horizon_ = age_of_phase(seen) + std::min(options_.slope * seconds_, options_.longest);
   ledger_.add(cost_now_, cost_start_);
   if (seen.sent > 0) trial_.add(seen.sent, seconds_, phase_.is_new());
   if (cost_now_ == 0 || seen.traffic.ranks() < 2) return undecided(DecisionKind::kSilent);
   if (seen.is_fixed) return undecided(DecisionKind::kFixed);
   return std::nullopt;
+}
+
+// While ranks move they may exchange so few messages that one pair of them looks like another
+// phase, which would end the trial of these moves.
+double Decider::age_of_phase(const Observation& seen) {
+  if (tries() && trial_.skips()) return phase_.pause(seconds_);
+  return phase_.advance(seen.traffic, seconds_);
 }
 
 Decision Decider::undecided(DecisionKind kind) const {

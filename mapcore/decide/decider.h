@@ -142,6 +142,7 @@ class Decider {
   std::optional<Decision> way_back(const Candidate& start) const;
   std::optional<Decision> undo(const Candidate& tried) const;
   void note_moves(const Decision& decision);
+  double age_of_phase(const Observation& seen);
   bool waits_for_pace() const;
   bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
   double least_gain(double migration) const;

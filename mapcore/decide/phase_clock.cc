@@ -13,8 +13,7 @@ constexpr double kSamePhase = 0.9;  // cosine
 double PhaseClock::advance(const Traffic& traffic, double seconds) {
   // If no rank ever sent to another rank of the node, all traffic may leave the node: time counts.
   const bool talked = last_.total() > 0;
-  is_new_ = false;
-  if (traffic.total() == 0 && talked) return std::max(age_, seconds);
+  if (traffic.total() == 0 && talked) return pause(seconds);
   if (cosine(traffic, last_) < kSamePhase) {
     ended_looks_ = talked ? looks_ : 0;
     age_ = 0;
@@ -24,6 +23,11 @@ double PhaseClock::advance(const Traffic& traffic, double seconds) {
   ++looks_;
   is_new_ = looks_ == 1;
   last_ = traffic;
+  return std::max(age_, seconds);
+}
+
+double PhaseClock::pause(double seconds) {
+  is_new_ = false;
   return std::max(age_, seconds);
 }
 

@@ -13,6 +13,9 @@ class PhaseClock {
   // Takes in the traffic of an interval of `seconds`. Returns the age of the phase, seconds, at
   // least `seconds`.
   double advance(const Traffic& traffic, double seconds);
+  // Takes in an interval whose traffic tells nothing about the pattern. Returns the same as
+  // advance(); the phase does not end, and does not grow older.
+  double pause(double seconds);
   // True if the previous phase lasted for one interval only and the present phase was seen in one
   // interval so far: a mapping for the present phase would probably come too late.
   bool is_fleeting() const { return looks_ == 1 && ended_looks_ == 1; }

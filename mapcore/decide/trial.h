@@ -32,6 +32,8 @@ class Trial {
   std::optional<double> loss() const;
   // True from moves until the end of their trial: twelve intervals, or a new phase.
   bool is_on() const { return before_.looks > 0; }
+  // True if the next interval with traffic holds the moves and does not count.
+  bool skips() const { return skips_; }
   bool has_passed() const { return has_passed_; }
   // True during the first six intervals with traffic.
   bool is_early() const { return taken_in_ <= 6; }

@@ -154,6 +154,25 @@ TEST_CASE("moves wait for the pace in six intervals at most") {
   CHECK(kinds[7] == DecisionKind::kRemaps);
 }
 
+TEST_CASE("one message in the interval after the moves is not taken for another phase") {
+  Decider decider({.tries = true});
+  std::vector<DecisionKind> kinds;
+  const auto step = [&](std::vector<MatrixEntry> entries) {
+    const Traffic traffic(CommMatrix::from_entries(4, std::move(entries)));
+    REQUIRE(!decider.observe({traffic, 1, 0.1, 0.1, false, traffic.total()}));
+    const bool is_there = !kinds.empty() && decider.is_on_trial();
+    const auto price = [] { return 0.001; };
+    kinds.push_back(
+        decider.decide({0.05, !is_there, false, price, {}}, {}, {0.1, is_there, false, price, {}})
+            .kind);
+  };
+  for (int i = 0; i < 3; ++i) step({{0, 1, 1e9, 1000}, {2, 3, 1e9, 1000}});
+  REQUIRE(kinds.back() == DecisionKind::kRemaps);
+  step({{0, 1, 1e6, 1}});
+  for (int i = 0; i < 4; ++i) step({{0, 1, 2e6, 2}, {2, 3, 2e6, 2}});
+  CHECK(std::count(kinds.begin(), kinds.end(), DecisionKind::kSlower) == 1);
+}
+
 TEST_CASE("nothing is tried in a replay, with decide=always and with decide=never") {
   for (const DeciderOptions& options :
        {DeciderOptions{}, DeciderOptions{.rule = Decide::kAlways, .tries = true},
