@@ -2,14 +2,23 @@
 #include "mapcore/decide/trial.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace ondeloc {
 namespace {
 
-constexpr int kLooksBefore = 2, kLooksAfter = 4, kMostLooks = 12;
+constexpr int kLooksBefore = 2, kLooksAfter = 2, kMostLooks = 12;
 constexpr double kLeastLoss = 0.01;
-constexpr double kErrors = 3;  // standard errors
+
+// The quantile 0.995 of Student's distribution with 2 to 13 degrees of freedom. With few intervals
+// their scatter is hardly known, so that a fall has to be larger.
+constexpr std::array kErrors{9.92, 5.84, 4.60, 4.03, 3.71, 3.50,
+                             3.36, 3.25, 3.17, 3.11, 3.05, 3.01};
+
+double errors_needed(int freedom) {
+  return kErrors[std::min(static_cast<std::size_t>(freedom) - 2, kErrors.size() - 1)];
+}
 
 }  // namespace
 
@@ -61,10 +70,11 @@ void Trial::forget() {
 std::optional<double> Trial::loss() const {
   if (!is_on() || now_.looks < kLooksAfter) return std::nullopt;
   const double fall = before_.mean() - now_.mean();
-  const double variance =
-      (before_.deviation() + now_.deviation()) / (before_.looks + now_.looks - 2);
+  const int freedom = before_.looks + now_.looks - 2;
+  const double variance = (before_.deviation() + now_.deviation()) / freedom;
   const double error = std::sqrt(variance * (1.0 / before_.looks + 1.0 / now_.looks));
-  if (fall <= kLeastLoss * before_.mean() || fall <= kErrors * error) return std::nullopt;
+  if (fall <= kLeastLoss * before_.mean() || fall <= errors_needed(freedom) * error)
+    return std::nullopt;
   return fall / before_.mean();
 }
 

@@ -48,10 +48,18 @@ TEST_CASE("nothing is judged without a pace before the moves, or too soon after 
   CHECK_FALSE(early.loss());
   Trial late = moved_after(2, 100);
   CHECK(late.is_on());
-  run(late, 1 + 3, 50);
+  run(late, 1 + 1, 50);
   CHECK_FALSE(late.loss());
   run(late, 1, 50);
   CHECK(late.loss());
+}
+
+TEST_CASE("few intervals have to show a larger fall than many") {
+  Trial trial = moved_after(2, 100);
+  run(trial, 1 + 2, 97);
+  CHECK_FALSE(trial.loss());
+  run(trial, 4, 97);
+  CHECK(trial.loss());
 }
 
 TEST_CASE("an uneven program is not judged by chance") {
