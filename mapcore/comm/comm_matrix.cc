@@ -176,4 +176,47 @@ double cosine(const Traffic& a, const Traffic& b) {
   return dot(a, b) / (std::sqrt(square(a)) * std::sqrt(square(b)));
 }
 
+namespace {
+
+// Adds up what the shares of one row differ by. `of` gives the amount of an edge.
+template <class Amount>
+double row_difference(const Traffic& a, const Traffic& b, int rank, Amount of) {
+  const auto left = a.edges(rank), right = b.edges(rank);
+  double sum = 0;
+  std::size_t i = 0, j = 0;
+  while (i < left.size() || j < right.size()) {
+    const bool takes_left = i < left.size() && (j == right.size() || left[i].peer <= right[j].peer);
+    const bool takes_right =
+        j < right.size() && (i == left.size() || right[j].peer <= left[i].peer);
+    sum += std::abs((takes_left ? of(a, rank, i) : 0) - (takes_right ? of(b, rank, j) : 0));
+    i += takes_left ? 1 : 0;
+    j += takes_right ? 1 : 0;
+  }
+  return sum;
+}
+
+// Every pair is in two rows, so the sum over all rows counts it twice.
+template <class Amount>
+double difference_of(const Traffic& a, const Traffic& b, Amount of) {
+  double sum = 0;
+  for (int rank = 0; rank < a.ranks(); ++rank) sum += row_difference(a, b, rank, of);
+  return sum / 4;
+}
+
+}  // namespace
+
+double difference(const Traffic& a, const Traffic& b) {
+  const auto both = [](double x, double y) { return (x > 0) == (y > 0); };
+  if (a.ranks() != b.ranks() || !both(a.total(), b.total()) ||
+      !both(a.total_messages(), b.total_messages()))
+    return 1;
+  const double bytes = difference_of(a, b, [](const Traffic& of, int rank, std::size_t edge) {
+    return of.total() > 0 ? of.edges(rank)[edge].bytes / of.total() : 0;
+  });
+  const double messages = difference_of(a, b, [](const Traffic& of, int rank, std::size_t edge) {
+    return of.total_messages() > 0 ? of.messages(rank)[edge] / of.total_messages() : 0;
+  });
+  return std::max(bytes, messages);
+}
+
 }  // namespace ondeloc

@@ -34,8 +34,8 @@ struct CommMatrix {
   std::vector<double> sent_beyond(std::span<const int> some) const;
 };
 
-// Symmetric traffic S = A + A^T in compressed rows: what every algorithm reads. A pair with messages
-// of 0 bytes only is an edge, too.
+// Symmetric traffic S = A + A^T in compressed rows: what every algorithm reads. A pair with
+// messages of 0 bytes only is an edge, too.
 class Traffic {
  public:
   struct Edge {
@@ -88,5 +88,10 @@ class Traffic {
 
 // Cosine of two traffic matrices as vectors, 1 when both are empty, 0 when one is.
 double cosine(const Traffic& a, const Traffic& b);
+
+// The share of the bytes, or of the messages if that is larger, that one matrix has between other
+// pairs than the other, each matrix scaled to a sum of 1: half the sum of the absolute differences.
+// From 0, in proportion, to 1, no pair in common. 1 if only one of them has bytes or messages.
+double difference(const Traffic& a, const Traffic& b);
 
 }  // namespace ondeloc

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "mapcore/decide/interval.h"
+#include "mapcore/decide/known_mapping.h"
 #include "mapcore/decide/migration.h"
-#include "mapcore/map/algorithm.h"
 
 namespace ondeloc {
 namespace {
@@ -93,8 +93,8 @@ class Loop {
       return {};
     }
     auto wanted =
-        compute_mapping(options_.algorithm, {place_.machine, place_.slots, sent.traffic,
-                                             place_.model, mapping_, sent.off_node, place_.whole});
+        known_.compute(options_.algorithm, {place_.machine, place_.slots, sent.traffic,
+                                            place_.model, mapping_, sent.off_node, place_.whole});
     if (!wanted) return std::move(wanted).error();
     step.present = now;
     step.candidate = cost_of(*wanted, sent);
@@ -138,6 +138,7 @@ class Loop {
   const ReplayOptions& options_;
   IntervalController interval_;
   Decider decider_;
+  KnownMapping known_;
   CommMatrix seen_;
   std::vector<double> seen_off_node_;
   double seen_seconds_ = 0;

@@ -70,6 +70,7 @@ void MappingRound::try_moves() {
 void MappingRound::use_adapters(std::vector<std::optional<std::size_t>> adapter_of) {
   adapter_of_ = std::move(adapter_of);
   model_ = model_of_step();
+  known_.forget();
 }
 
 // Bytes of the ranks that would move, if their memory follows. Asking for the bytes of all ranks
@@ -98,10 +99,10 @@ double MappingRound::cost_at_start(const Traffic& traffic, const CounterDelta& d
   return start_ == placement_.current() ? cost_now : cost_of(start_, traffic, delta);
 }
 
-Result<Mapping> MappingRound::map(const Traffic& traffic, const CounterDelta& delta) const {
+Result<Mapping> MappingRound::map(const Traffic& traffic, const CounterDelta& delta) {
   const SlotPlan& plan = placement_.slots();
-  return compute_mapping(options_.algorithm, {plan.machine, plan.slots, traffic, model_,
-                                              placement_.current(), delta.off_node, &whole_});
+  return known_.compute(options_.algorithm, {plan.machine, plan.slots, traffic, model_,
+                                             placement_.current(), delta.off_node, &whole_});
 }
 
 // The mapping with pinned ranks left in place and ranks near their GPUs.
@@ -304,6 +305,7 @@ std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& de
   if (!applied) return std::nullopt;
   line.decision = name_of(DecisionKind::kFollows);
   model_ = model_of_step();
+  known_.forget();
   start_.clear();
   decider_.forget_costs();
   note_applied(*applied, delta, traffic, line);

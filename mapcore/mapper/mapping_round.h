@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "mapcore/decide/decider.h"
+#include "mapcore/decide/known_mapping.h"
 #include "mapcore/decide/levels.h"
-#include "mapcore/map/algorithm.h"
 #include "mapcore/mapper/counters.h"
 #include "mapcore/mapper/placement.h"
 #include "mapcore/report/recorded_moves.h"
@@ -62,7 +62,7 @@ class MappingRound {
   ReportInterval measure(const CounterDelta& delta, const Traffic& traffic) const;
   double cost_of(const Mapping& mapping, const Traffic& traffic, const CounterDelta& delta) const;
   double cost_at_start(const Traffic& traffic, const CounterDelta& delta, double cost_now);
-  Result<Mapping> map(const Traffic& traffic, const CounterDelta& delta) const;
+  Result<Mapping> map(const Traffic& traffic, const CounterDelta& delta);
   Mapping permitted(Mapping wanted, const Traffic& traffic, const CounterDelta& delta) const;
   Candidate candidate(Option& option) const;
   Decision decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
@@ -83,6 +83,7 @@ class MappingRound {
   std::vector<std::optional<std::size_t>> adapter_of_;
   CostModel model_;
   Decider decider_;
+  KnownMapping known_;
   const bool only_watches_;  // decide=never, and nothing else forbids moves
   Mapping start_;            // the mapping that the ledger compares with
   Mapping proven_;           // in force when no moves were on trial
