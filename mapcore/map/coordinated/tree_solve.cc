@@ -11,6 +11,7 @@
 #include "mapcore/map/coordinated/locality_start.h"
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/relabel.h"
+#include "mapcore/map/coordinated/tree_groups.h"
 #include "mapcore/map/coordinated/tree_search.h"
 #include "mapcore/map/coordinated/tree_valuation.h"
 #include "mapcore/map/coordinated/tuning.h"
@@ -65,12 +66,12 @@ class TreeSolver {
       return settle();
     }
     if (needs_no_change()) return request_.previous;
-    const Part nodes = solve_nodes(0), fresh = solve_inside(nodes);
+    const Part fresh = solve_afresh();
     // Refinement does not bring a start beyond reach to the best.
     const double reach = tuning::kWithinReach * tree_cost(tree_, fresh, kNoLimit, scratch_);
     if (!is_less(reach, tree_cost(tree_, best_start_, reach, scratch_))) search_.offer(best_start_);
     if (!previous_.empty()) {
-      if (nodes_of(tree_, previous_) != nodes)
+      if (nodes_of(tree_, previous_) != nodes_of(tree_, fresh))
         search_.offer(solve_inside(nodes_of(tree_, previous_)));
       search_.offer(previous_);
     }
@@ -83,8 +84,8 @@ class TreeSolver {
 
  private:
   std::int64_t work() const {
-    return tuning::kTreeWork * tree_.ranks +
-           (tree_.ranks <= tuning::kFewOnTree ? tuning::kTreeWorkOfFew : 0);
+    const std::int64_t places = tree_.ranks <= tuning::kFewOnTree ? tree_.llcs : 0;
+    return (tuning::kTreeWork + tuning::kTreeWorkOfFew * places) * tree_.ranks;
   }
 
   // Returns the cheapest mapping, or the present one if the gain is next to nothing.
@@ -188,6 +189,11 @@ class TreeSolver {
         .total;
   }
 
+  Part solve_afresh() {
+    const CacheGroups packages = packages_of(tree_, request_.model);
+    return packages.empty() ? solve_inside(solve_nodes(0)) : solve_packages(packages);
+  }
+
   Part solve_nodes(int effort) {
     const Part previous = previous_.empty() ? Part() : nodes_of(tree_, previous_);
     if (has_nothing_to_gain(over_nodes_))
@@ -198,22 +204,26 @@ class TreeSolver {
 
   // Partitions the ranks of every node over the caches of the node.
   Part solve_inside(const Part& over_nodes, int effort = 0) const {
-    Part part(over_nodes.size(), 0);
-    for (int k = 0; k < tree_.nodes; ++k) {
-      std::vector<int> members, llcs;
-      for (int c = 0; c < tree_.llcs; ++c)
-        if (tree_.node_of[c] == k) llcs.push_back(c);
-      for (std::size_t i = 0; i < over_nodes.size(); ++i)
-        if (over_nodes[i] == k) members.push_back(static_cast<int>(i));
-      const Part own = solve_node(members, llcs, effort);
-      for (std::size_t i = 0; i < members.size(); ++i) part[members[i]] = llcs[own[i]];
+    CacheGroups nodes(static_cast<std::size_t>(tree_.nodes));
+    for (int c = 0; c < tree_.llcs; ++c) nodes[tree_.node_of[c]].push_back(c);
+    return solve_inside(over_nodes, nodes, effort);
+  }
+
+  Part solve_inside(const Part& over_groups, const CacheGroups& groups, int effort) const {
+    Part part(over_groups.size(), 0);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      std::vector<int> members;
+      for (std::size_t i = 0; i < over_groups.size(); ++i)
+        if (over_groups[i] == static_cast<int>(g)) members.push_back(static_cast<int>(i));
+      if (members.empty()) continue;
+      const Part own = solve_node(members, groups[g], effort);
+      for (std::size_t i = 0; i < members.size(); ++i) part[members[i]] = groups[g][own[i]];
     }
     return part;
   }
 
   Part solve_node(const std::vector<int>& members, const std::vector<int>& llcs, int effort) const {
     RankGraph ranks(ranks_.view, members);
-    const Target target = target_inside(ranks, llcs);
     Part previous;
     for (const int rank : members) {
       if (previous_.empty()) break;
@@ -223,44 +233,27 @@ class TreeSolver {
     }
     // If some ranks come from other nodes, there is no previous partition of this node.
     if (previous.size() != members.size()) previous.clear();
+    return solve_groups(ranks, each_alone(llcs), previous, effort);
+  }
+
+  Part solve_groups(RankGraph& ranks, const CacheGroups& groups, const Part& previous,
+                    int effort) const {
+    const Target target = target_over(groups, tree_, request_.model, ranks);
     if (has_nothing_to_gain(target))
       return previous.empty() ? packed_start(ranks.view, target) : previous;
-    std::vector<double> distances(llcs.size() * llcs.size(), 1);
-    for (std::size_t c = 0; c < llcs.size(); ++c) distances[c * llcs.size() + c] = 0;
+    std::vector<double> distances(groups.size() * groups.size(), 1);
+    for (std::size_t g = 0; g < groups.size(); ++g) distances[g * groups.size() + g] = 0;
     return solve_partition({ranks, target, distances, previous, effort});
   }
 
-  // Returns the target inside one node. Bytes between caches cost time and load both ports. The
-  // loads inside the caches matter little, but even loads are better.
-  Target target_inside(const RankGraph& ranks, const std::vector<int>& llcs) const {
-    const std::size_t n = llcs.size();
-    double all = 0, ports = 0;
-    for (const double strength : ranks.strength) all += strength;
-    for (const int c : llcs) ports += tree_.per_port[c];
-    const double mean_port = ports / static_cast<double>(n);
-    Target target;
-    target.nodes = static_cast<int>(n);
-    target.unit = all > 0 ? std::exp2(-std::ilogb(all)) : 1;
-    const double scale = 1 / (mean_port > 0 ? mean_port : tree_.per_node[tree_.node_of[llcs[0]]]);
-    for (std::size_t c = 0; c < n; ++c) {
-      target.capacity.push_back(tree_.capacity[llcs[c]]);
-      if (target.capacity.back() > 0) {
-        target.smallest = target.usable++ == 0 ? target.capacity.back()
-                                               : std::min(target.smallest, target.capacity.back());
-      }
-      target.per_byte.push_back(target.unit * tuning::kInsideLoad);
-      for (std::size_t d = 0; d < n; ++d) {
-        const double time = request_.model.amount_cost_between(llcs[c], llcs[d], tree_.ranks);
-        const double crossing = time + 2 * mean_port / static_cast<double>(n);
-        target.link_per_byte.push_back(0);
-        target.penalty.push_back(c == d ? 0 : target.unit * scale * crossing);
-      }
-    }
-    target.uniform_penalty = is_uniform(target.penalty, n);
-    const double usable = std::max(1, target.usable);
-    target.mean_load = target.unit * tuning::kInsideLoad * all / usable;
-    target.least_squares = usable;
-    return target;
+  // Partitions the ranks over the packages, and then over all caches of each.
+  Part solve_packages(const CacheGroups& packages) {
+    Part previous;
+    for (const int llc : previous_)
+      for (std::size_t g = 0; g < packages.size(); ++g)
+        if (std::count(packages[g].begin(), packages[g].end(), llc) > 0)
+          previous.push_back(static_cast<int>(g));
+    return solve_inside(solve_groups(ranks_, packages, previous, 0), packages, 0);
   }
 
   const MapRequest& request_;

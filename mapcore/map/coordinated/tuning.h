@@ -69,12 +69,17 @@ inline constexpr double kLinksMatter = 0.97;
 // The search over last-level caches (tree_solve.h).
 inline constexpr std::int64_t kTreeWork = 80;      // per rank (speed)
 inline constexpr std::int64_t kTreeRoundWork = 8;  // times kTreeWork, per unit of EFFORT (quality)
-// Work for few ranks besides, which their short descents leave (quality, 32 ranks; speed).
-inline constexpr std::int64_t kTreeWorkOfFew = 6000;
+// Work for few ranks besides, per rank and cache. With 100, 200 and 300, annealing dominated 7, 5
+// and 3 cases of 105, with 400 two (quality).
+inline constexpr std::int64_t kTreeWorkOfFew = 400;
 inline constexpr int kFewOnTree = 64;  // ranks, at most
-// Share of the cost by which a perturbation may be worse at first. With 0 to 0.01 and 0.05,
-// coordinated:30 stayed above annealing in one to three cases of 105 (quality).
-inline constexpr double kTreeThreshold = 0.02;
+// Share of the cost by which a perturbation may be worse at first. With 0.03 and 0.08, annealing
+// dominated more cases (quality).
+inline constexpr double kTreeThreshold = 0.05;
+// Factor on the cost of a byte between caches of a node: if a byte between nodes of a package costs
+// no more, ranks are given to packages first, not to nodes (quality: 2 in place of 4 cases
+// dominated by annealing, none in place of 2 by Scotch, and no more time).
+inline constexpr double kSmallNodeStep = 1.25;
 inline constexpr int kTreeNodeEffort = 5;  // effort over the nodes if EFFORT is above 1
 // Weight of even loads against crossing bytes when the ranks of one node are given caches.
 inline constexpr double kInsideLoad = 1e-3;
