@@ -24,13 +24,13 @@ perf_event_attr attributes_of(PerfKind kind) {
   return attributes;
 }
 
-Result<UniqueFd> open_event(perf_event_attr& attributes, pid_t thread, int cpu) {
+}  // namespace
+
+Result<UniqueFd> open_perf_event(perf_event_attr& attributes, pid_t thread, int cpu) {
   const long fd = syscall(SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd < 0) return Error::from_errno("perf_event_open");
   return UniqueFd(static_cast<int>(fd));
 }
-
-}  // namespace
 
 // EACCES and EPERM come from the kernel's policy, other errors from the hardware or a limit.
 std::string why_no_perf(int error, const char* counter) {
@@ -47,14 +47,14 @@ Result<PerfEvent> PerfEvent::of_thread(PerfKind kind, pid_t thread) {
   // kernel.perf_event_paranoid = 2, the kernel's default, asks for it.
   attributes.exclude_kernel = attributes.exclude_hv = 1;
   attributes.inherit = 1;
-  auto fd = open_event(attributes, thread, -1);
+  auto fd = open_perf_event(attributes, thread, -1);
   if (!fd) return std::move(fd).error();
   return PerfEvent(*std::move(fd));
 }
 
 Result<PerfEvent> PerfEvent::of_cpu(PerfKind kind, int cpu) {
   perf_event_attr attributes = attributes_of(kind);
-  auto fd = open_event(attributes, -1, cpu);
+  auto fd = open_perf_event(attributes, -1, cpu);
   if (!fd) return std::move(fd).error();
   return PerfEvent(*std::move(fd));
 }

@@ -13,6 +13,8 @@
 #include "mapcore/base/result.h"
 #include "mapcore/base/unique_fd.h"
 
+struct perf_event_attr;  // linux/perf_event.h
+
 namespace ondeloc {
 
 struct PerfKind {
@@ -35,6 +37,9 @@ class PerfEvent {
   explicit PerfEvent(UniqueFd fd) : fd_(std::move(fd)) {}
   UniqueFd fd_;
 };
+
+// perf_event_open(2) without a group; the descriptor is closed by exec.
+Result<UniqueFd> open_perf_event(perf_event_attr& attributes, pid_t thread, int cpu);
 
 // The sentence for an errno of perf_event_open(2). `counter`: "counter of memory accesses".
 std::string why_no_perf(int error, const char* counter);
