@@ -4,6 +4,7 @@
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
+namespace thread_texts_test {
 using namespace ondeloc;
 
 namespace {
@@ -50,3 +51,5 @@ TEST_CASE("A rankfile places the threads of one rank, and is read back") {
   CHECK(wrong.error().message().find("line 3: rank 3 thread 2 would run on CPUs 4-5") !=
         std::string::npos);
 }
+
+}  // namespace thread_texts_test
