@@ -85,6 +85,12 @@ std::vector<CpuSet> ThreadTeam::seats() const {
   return seats;
 }
 
+std::vector<pid_t> ThreadTeam::members() const {
+  std::vector<pid_t> members;
+  for (const Seated& seated : seats_) members.push_back(seated.key.second);
+  return members;
+}
+
 // A thread inherits the mask of the thread that creates it. If the process has been moved since,
 // the seats have other CPUs than those in seats_.
 void ThreadTeam::free_newcomers(std::vector<Thread>& threads, const CpuSet& slot) const {

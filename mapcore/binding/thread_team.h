@@ -42,6 +42,8 @@ class ThreadTeam {
   TeamState state() const { return state_; }
   // The seats of the bound threads, in the order of their creation; empty if none is bound.
   std::vector<CpuSet> seats() const;
+  // The bound threads, in the same order.
+  std::vector<pid_t> members() const;
 
  private:
   using Key = std::pair<std::uint64_t, pid_t>;  // start and id: ids of ended threads come again

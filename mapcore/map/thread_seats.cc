@@ -76,19 +76,19 @@ bool take(std::vector<ThreadSeat>& seats, CpuSet& cpus, Condition condition) {
 
 }  // namespace
 
-std::optional<ThreadSeats> seat_threads(const CostModel& model, const Machine& machine,
-                                        const CpuSet& slot, std::span<const PuOs> last,
-                                        std::span<const Peer> peers, int ranks) {
+std::optional<std::vector<CpuSet>> seat_threads(const CostModel& model, const Machine& machine,
+                                                const CpuSet& slot, std::span<const PuOs> last,
+                                                std::span<const Peer> peers, int ranks) {
   std::vector<ThreadSeat> seats = seats_of(machine, slot, last.size());
   if (seats.size() < last.size()) return std::nullopt;
   put_nearest_first(seats, machine.node_of(last.front()), model, peers, ranks);
   sort_around_first(seats);
-  ThreadSeats found{std::vector<CpuSet>(last.size()), seats.front().seat};
+  std::vector<CpuSet> found(last.size());
   for (std::size_t i = 0; i < last.size(); ++i) {
     const NodeIndex node = machine.node_of(last[i]);
-    take(seats, found.cpus[i], [node](const ThreadSeat& seat) { return seat.seat.node == node; });
+    take(seats, found[i], [node](const ThreadSeat& seat) { return seat.seat.node == node; });
   }
-  for (CpuSet& cpus : found.cpus)
+  for (CpuSet& cpus : found)
     if (cpus.empty()) take(seats, cpus, [](const ThreadSeat&) { return true; });
   return found;
 }

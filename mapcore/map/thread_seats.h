@@ -23,15 +23,11 @@ struct Peer {
   double bytes = 0, messages = 0;
 };
 
-struct ThreadSeats {
-  std::vector<CpuSet> cpus;  // of each thread
-  Seat first;                // of the first thread
-};
-
-// `last`: the CPU on which each thread ran last, in the order of the threads; at least one thread.
-// `ranks`: of the node. Empty if the slot has fewer PUs than threads.
-std::optional<ThreadSeats> seat_threads(const CostModel& model, const Machine& machine,
-                                        const CpuSet& slot, std::span<const PuOs> last,
-                                        std::span<const Peer> peers, int ranks);
+// Returns the CPUs of each thread; nothing if the slot has fewer PUs than threads. `last`: the CPU
+// on which each thread ran last, in the order of the threads; at least one thread. `ranks`: of the
+// node.
+std::optional<std::vector<CpuSet>> seat_threads(const CostModel& model, const Machine& machine,
+                                                const CpuSet& slot, std::span<const PuOs> last,
+                                                std::span<const Peer> peers, int ranks);
 
 }  // namespace ondeloc

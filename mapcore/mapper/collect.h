@@ -25,7 +25,7 @@ struct MapperState {
   Placement* placement;           // nullptr when no slots could be made
   const MappingRound* round;      // as placement
   const GpuWatch* gpus;           // as placement
-  const ThreadArranger* threads;  // nullptr without threads=cores
+  const ThreadArranger* threads;  // nullptr with threads=slot
   const PageWatch* pages;
 };
 

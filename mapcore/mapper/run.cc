@@ -243,7 +243,8 @@ class OnlineMapper {
     round_->use_adapters(gpus_->adapters());
     round_->try_moves();
     if (config_.options.decide == Decide::kNever) placement_->keep_bindings();
-    if (config_.options.threads == ThreadBinding::kCores) arranger_.emplace(ranks().count());
+    if (config_.options.threads != ThreadBinding::kSlot)
+      arranger_.emplace(config_.options.threads, ranks().count(), machine_->nodes.size());
     return true;
   }
 
@@ -505,7 +506,7 @@ class OnlineMapper {
   std::unique_ptr<Placement> placement_;
   std::optional<GpuWatch> gpus_;  // since the ranks were placed
   std::unique_ptr<MappingRound> round_;
-  std::optional<ThreadArranger> arranger_;  // with threads=cores, since the ranks were placed
+  std::optional<ThreadArranger> arranger_;  // without threads=slot, since the ranks were placed
   IntervalLog log_;
   PreliminaryReports preliminary_;
   LiveReport live_;

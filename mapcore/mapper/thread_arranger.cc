@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "mapcore/map/mapping.h"
+
 namespace ondeloc {
 namespace {
 
@@ -29,6 +33,15 @@ bool shares_with_others(const Placement& placement, LocalRank rank) {
 }
 
 }  // namespace
+
+ThreadArranger::ThreadArranger(ThreadBinding how, int ranks, std::size_t nodes)
+    : how_(how), teams_(static_cast<std::size_t>(ranks)) {
+  if (how == ThreadBinding::kSample) sampler_.emplace(ranks, nodes);
+}
+
+ThreadArranger::Clock::time_point ThreadArranger::next_look() const {
+  return sampler_ ? std::min(next_, sampler_->next_reading()) : next_;
+}
 
 void ThreadArranger::note_slots(const Placement& placement) {
   moved_ = false;
@@ -59,21 +72,41 @@ std::vector<Peer> ThreadArranger::peers_of(LocalRank rank, const Placement& plac
   return peers;
 }
 
+std::vector<CpuSet> ThreadArranger::better_seats(LocalRank rank, const Machine& machine,
+                                                 const CostModel& model,
+                                                 std::span<const CpuSet> seats) {
+  if (!sampler_ || teams_[rank].team.state() != TeamState::kBound) return {};
+  return sampler_->better_seats(rank, model, machine, seats);
+}
+
 bool ThreadArranger::look_at(LocalRank rank, const Placement& placement, const RankState& state,
                              const Counters& counters, const CostModel& model) {
   Team& own = teams_[rank];
+  const Machine& machine = placement.slots().machine;
+  std::vector<CpuSet> better;
+  if (!moved_) better = better_seats(rank, machine, model, own.team.seats());
+  const bool again = moved_ || !better.empty();
   const auto seats_for = [&](std::span<const PuOs> last) -> std::vector<CpuSet> {
-    auto seats = seat_threads(model, placement.slots().machine, own.slot, last,
-                              peers_of(rank, placement, counters), static_cast<int>(teams_.size()));
-    if (!seats) return {};
-    own.main = seats->first;
-    return std::move(seats->cpus);
+    if (better.size() != last.size()) {
+      auto seats = seat_threads(model, machine, own.slot, last, peers_of(rank, placement, counters),
+                                static_cast<int>(teams_.size()));
+      if (!seats) return {};
+      better = better_seats(rank, machine, model, *seats);
+      if (better.empty()) return *std::move(seats);
+    }
+    sampler_->note_exchange(rank);
+    return better;
   };
-  return own.team.look(state.process, own.slot, seats_for, moved_);
+  const bool changed = own.team.look(state.process, own.slot, seats_for, again);
+  const std::vector<CpuSet> seats = own.team.seats();
+  if (!seats.empty()) own.main = make_slot(machine, seats.front()).seat;
+  if (sampler_) sampler_->follow(rank, own.team.members(), order_matters(model, machine, seats));
+  return changed;
 }
 
 void ThreadArranger::look(Clock::time_point now, const Placement& placement, const Ranks& ranks,
                           const Counters& counters, const CostModel& model) {
+  if (sampler_) sampler_->read(now);
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds(pause_.milliseconds());
   if (placement.keeps_bindings()) return;
@@ -92,6 +125,7 @@ void ThreadArranger::look(Clock::time_point now, const Placement& placement, con
 
 void ThreadArranger::fill(LocalRank rank, ReportRank& line) const {
   for (const CpuSet& cpus : teams_[rank].team.seats()) line.thread_cpus.push_back(cpus.to_list());
+  if (sampler_) sampler_->fill(rank, line);
 }
 
 std::vector<std::string> ThreadArranger::notes(const Ranks& ranks) const {
@@ -101,8 +135,11 @@ std::vector<std::string> ThreadArranger::notes(const Ranks& ranks) const {
     for (const LocalRank rank : teams_.ids())
       if (teams_[rank].team.state() == row.state) those.set(PuOs(ranks.at(rank).world.value));
     if (!those.empty())
-      notes.push_back(fmt::format("threads=cores: ranks {}: {}", those.to_list(), row.text));
+      notes.push_back(
+          fmt::format("threads={}: ranks {}: {}", enum_name(how_), those.to_list(), row.text));
   }
+  if (!sampler_) return notes;
+  for (std::string& note : sampler_->notes(ranks)) notes.push_back(std::move(note));
   return notes;
 }
 

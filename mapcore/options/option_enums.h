@@ -35,10 +35,14 @@ inline constexpr NamedValue<Memory> kMemoryNames[] = {
     {"auto", Memory::kAuto}, {"follow", Memory::kFollow}, {"stay", Memory::kStay}};
 constexpr std::span<const NamedValue<Memory>> named_values(Memory) { return kMemoryNames; }
 
-// slot: every thread runs on all CPUs of its rank; cores: each busy thread has CPUs of its own.
-enum class ThreadBinding { kSlot, kCores };
+// slot: every thread runs on all CPUs of its rank; cores: each busy thread has CPUs of its own;
+// sample: the same, and threads that share pages, as samples of their page faults show, sit next to
+// each other.
+enum class ThreadBinding { kSlot, kCores, kSample };
 inline constexpr NamedValue<ThreadBinding> kThreadBindingNames[] = {
-    {"slot", ThreadBinding::kSlot}, {"cores", ThreadBinding::kCores}};
+    {"slot", ThreadBinding::kSlot},
+    {"cores", ThreadBinding::kCores},
+    {"sample", ThreadBinding::kSample}};
 constexpr std::span<const NamedValue<ThreadBinding>> named_values(ThreadBinding) {
   return kThreadBindingNames;
 }

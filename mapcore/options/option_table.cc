@@ -163,7 +163,8 @@ constexpr auto kKeys = std::to_array<KeyRow>({
     {"memory", enum_names<Memory>(), kOnline, "whether the pages of a moved rank move with it",
      set_choice<&Options::memory>, get_choice<&Options::memory>},
     {"threads", enum_names<ThreadBinding>(), kOnline,
-     "slot: threads run on all CPUs of their rank; cores: each busy thread has a core of its own",
+     "slot: threads run on all CPUs of their rank; cores: each busy thread has a core of its own; "
+     "sample: the same, next to threads that share its pages",
      set_choice<&Options::threads>, get_choice<&Options::threads>},
     {"weight", "auto|bytes|messages|time", kReporting,
      "weight of a pair of ranks: bytes, messages, or the time that both take", set_weight,

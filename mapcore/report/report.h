@@ -21,6 +21,13 @@ struct ReportPages {
   double share = 0;
 };
 
+// Two threads of a rank, numbered as in thread_cpus, and the sampled page faults that they share
+// (map/page_sharing.h), newer ones with more weight.
+struct ReportSharing {
+  int first = 0, second = 0;
+  double faults = 0;
+};
+
 struct ReportRank {
   int rank = 0;
   int local = 0;
@@ -30,11 +37,13 @@ struct ReportRank {
   std::string start_cpus;
   std::string final_cpus;
   int migrations = 0;
-  std::vector<std::string> thread_cpus;  // of each thread that threads=cores bound
-  std::vector<ReportPages> page_nodes;   // at the last look; empty: unknown
-  std::optional<double> far_pages;       // binding/page_sample.h
-  std::vector<std::string> gpus;         // that it uses, or may use if `gpu_source` cannot tell
-  std::string gpu_source;                // devices/gpu_use.h; empty: it uses no GPU
+  std::vector<std::string> thread_cpus;       // of each thread that threads=cores or sample bound
+  std::uint64_t thread_faults = 0;            // sampled page faults of these threads
+  std::vector<ReportSharing> thread_sharing;  // the pairs that share most first
+  std::vector<ReportPages> page_nodes;        // at the last look; empty: unknown
+  std::optional<double> far_pages;            // binding/page_sample.h
+  std::vector<std::string> gpus;  // that it uses, or may use if `gpu_source` cannot tell
+  std::string gpu_source;         // devices/gpu_use.h; empty: it uses no GPU
   // Its CPUs are near its GPUs. Empty: it uses none, or the GPUs or their places are not known.
   std::optional<bool> gpus_near_at_start, gpus_near_at_end;
   std::string nic;  // what nic= has set, and why; empty without nic=

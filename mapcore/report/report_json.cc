@@ -27,6 +27,10 @@ Json array_of(const std::vector<T>& items, Json (*write)(const T&)) {
 
 Json pages_json(const ReportPages& pages) { return {{"node", pages.node}, {"share", pages.share}}; }
 
+Json sharing_json(const ReportSharing& pair) {
+  return {{"first", pair.first}, {"second", pair.second}, {"faults", pair.faults}};
+}
+
 Json rank_json(const ReportRank& rank) {
   return {{"rank", rank.rank},
           {"local", rank.local},
@@ -37,6 +41,8 @@ Json rank_json(const ReportRank& rank) {
           {"final_cpus", rank.final_cpus},
           {"migrations", rank.migrations},
           {"thread_cpus", rank.thread_cpus},
+          {"thread_faults", rank.thread_faults},
+          {"thread_sharing", array_of(rank.thread_sharing, sharing_json)},
           {"page_nodes", array_of(rank.page_nodes, pages_json)},
           {"far_pages", or_null(rank.far_pages)},
           {"gpus", rank.gpus},

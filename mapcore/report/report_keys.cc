@@ -46,8 +46,16 @@ constexpr auto kKeys = std::to_array<ReportKey>({
      "CPUs"},
     {"ranks[].migrations", "", "times that the rank changed its NUMA node"},
     {"ranks[].thread_cpus", "",
-     "CPUs of each thread that threads=cores has bound, in the order in which the rank created "
-     "them; empty if none"},
+     "CPUs of each thread that threads=cores or threads=sample has bound, in the order in which "
+     "the rank created them; empty if none"},
+    {"ranks[].thread_faults", "", "page faults of these threads that threads=sample has sampled"},
+    {"ranks[].thread_sharing[].first", "",
+     "one of two threads that share pages, its position in thread_cpus; the 64 pairs that share "
+     "most"},
+    {"ranks[].thread_sharing[].second", "", "the other one"},
+    {"ranks[].thread_sharing[].faults", "",
+     "sampled page faults that they share: the sum over the pages of the smaller number of faults, "
+     "of which each minute halves the older ones"},
     {"ranks[].page_nodes[].node", "",
      "NUMA node with pages of the rank's own memory when ondeloc last looked at a sample of them; "
      "none with one NUMA node"},

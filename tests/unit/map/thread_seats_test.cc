@@ -27,8 +27,7 @@ struct Seating {
     const auto found = seat_threads(model, machine, cpus(slot), ran, peers, 3);
     Lists lists;
     if (!found) return lists;
-    for (const CpuSet& each : found->cpus) lists.push_back(each.to_list());
-    CHECK(found->first == seat(lists.front().c_str()));
+    for (const CpuSet& each : *found) lists.push_back(each.to_list());
     return lists;
   }
 };

@@ -45,6 +45,7 @@ Report full_report() {
   report.devices = {{}};
   report.ranks = {{}};
   report.ranks[0].page_nodes = {{0, 1}};
+  report.ranks[0].thread_sharing = {{0, 2, 7}};
   report.matrix = {{0, 1, 5, 1}};
   report.off_node = {{0, -1, 5, 1}};
   report.off_node_matrix = {{0, 7, 4, 1}};
