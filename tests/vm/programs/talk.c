@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// talk [--bytes N] [--pause MICROSECONDS] [--spin MICROSECONDS] [--memory MIB]
+// talk [--bytes N] [--pause MICROSECONDS] [--spin MICROSECONDS] [--memory MIB] [--share DISTANCE]
 // PATTERN:COUNT|PATTERN:until... Every rank sends COUNT messages of N bytes (256 KiB) to its
 // partner of each pattern, one pattern after the other: `pair` rank^1, `half` rank + n/2, `mirror`
 // n - 1 - rank, `last` the last two ranks with each other, `ring` rank + 1, `quiet` none. With
 // `until` it goes on until there is a file PATTERN.over in the working directory; PATTERN.begun is
 // made there when it begins. An OpenMP team of OMP_NUM_THREADS is started and its threads stay.
 // --memory: touched once, by each thread of the team an equal part, before the first message.
-// --spin: the CPU time that each thread of the team uses after each message. Prints "sent RANK PEER
-// BYTES" for each pattern and, where a pattern begins and ends, "phase PATTERN begin|end SECONDS"
-// of CLOCK_MONOTONIC.
+// --spin: the CPU time that each thread of the team uses after each message. --share: thread i of
+// the team then writes to pages of its own and to pages that it shares with thread i ^ DISTANCE.
+// The threads start on the CPUs of the process in their order, and are free afterwards. Prints
+// "sent RANK PEER BYTES" for each pattern and, where a pattern begins and ends, "phase PATTERN
+// begin|end SECONDS" of CLOCK_MONOTONIC, and with --share "passes RANK N", how often all threads of
+// the rank together have written to their pages.
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <omp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 static long spin_time;  // microseconds
 char *kept;             // visible outside this file, so that the compiler does not drop it
+static int share_distance;
+static long passes;
+static char *blocks;  // of each thread of the team, and then of each pair
+enum { BLOCK = 1 << 20, PAGE = 4096 };
 
 static double now(void) {
   struct timespec time;
@@ -31,12 +41,50 @@ static void nap(long microseconds) {
   nanosleep(&time, NULL);
 }
 
+// Puts thread i on the i-th CPU of the process for a moment. The kernel leaves threads that are
+// alone on their CPUs there.
+static void stand_in_order(void) {
+  cpu_set_t all;
+  sched_getaffinity(0, sizeof all, &all);
+#pragma omp parallel
+  {
+    int before = omp_get_thread_num() % CPU_COUNT(&all);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &all) && before-- == 0) CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    sched_setaffinity(0, sizeof all, &all);
+  }
+}
+
+// Small pages: a huge page would be of several blocks.
+static void make_blocks(void) {
+  const size_t size = (size_t)omp_get_max_threads() * 2 * BLOCK;
+  blocks = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(blocks, size, MADV_NOHUGEPAGE);
+}
+
+static void write_blocks(void) {
+  const int self = omp_get_thread_num(), partner = self ^ share_distance;
+  volatile char *own = blocks + (size_t)self * BLOCK;
+  volatile char *shared =
+      blocks + (size_t)(omp_get_num_threads() + (self < partner ? self : partner)) * BLOCK;
+  for (int at = 0; at < BLOCK; at += PAGE) {
+    own[at] = 1;
+    shared[at + (self < partner)] = 1;
+  }
+#pragma omp atomic
+  ++passes;
+}
+
 static void spin(void) {
 #pragma omp parallel
   {
     struct timespec time;
     long begin = 0, used = 0;
     for (int first = 1; used < spin_time; first = 0) {
+      if (blocks != NULL) write_blocks();
       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
       used = time.tv_sec * 1000000 + time.tv_nsec / 1000;
       if (first) begin = used;
@@ -126,6 +174,7 @@ static void talk(const char *pattern, int bytes, long pause) {
   }
   barrier();
   if (to >= 0 && to < size) printf("sent %d %d %lld\n", rank, to, (long long)round * bytes);
+  if (blocks != NULL) printf("passes %d %ld\n", rank, passes);
   if (rank == 0) printf("phase %s end %.3f\n", pattern, now());
   fflush(stdout);
   free(out);
@@ -151,6 +200,10 @@ int main(int argc, char **argv) {
       pause = atol(argv[++i]);
     } else if (strcmp(argv[i], "--spin") == 0 && i + 1 < argc) {
       spin_time = atol(argv[++i]);
+    } else if (strcmp(argv[i], "--share") == 0 && i + 1 < argc) {
+      share_distance = atoi(argv[++i]);
+      make_blocks();
+      stand_in_order();
     } else if (strcmp(argv[i], "--memory") == 0 && i + 1 < argc) {
       touch(atol(argv[++i]) << 20);
     } else if (strchr(argv[i], ':')) {

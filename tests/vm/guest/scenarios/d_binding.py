@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Static binding, threads, hardware threads, and other options of srun beside --ondeloc."""
+import contextlib
 import pathlib
 import shutil
 
@@ -151,6 +152,76 @@ def busy_threads_get_a_cpu_each():
     check(all(len(rank["thread_cpus"]) == 2 for rank in watched.report["ranks"]), f"{watched.report['ranks']}")
     check(watched.report["totals"]["migrations"] > 0, "no rank has moved")
     return f"{[rank['thread_cpus'] for rank in watched.report['ranks']]}"
+
+
+@contextlib.contextmanager
+def kernel_settings(**wanted):
+    """Sets these files of /proc/sys/kernel, and sets them back."""
+    files = {pathlib.Path("/proc/sys/kernel", name): str(value) for name, value in wanted.items()}
+    before = {file: file.read_text() for file in files}
+    try:
+        for file, value in files.items():
+            file.write_text(value)
+        yield
+    finally:
+        for file, value in before.items():
+            file.write_text(value)
+
+
+def cpus_of_team(process, count):
+    """The CPUs of the threads that are bound to one CPU each, in the order of their creation; empty without `count` of them."""
+    single = [mask[0] for _, mask in sorted(places(process).items()) if len(mask) == 1]
+    return single if len(single) == count else []
+
+
+def sharing_step(name, enough, **settings):
+    """A rank on two CPUs of each of two nodes, whose threads 0 and 2, and 1 and 3, share pages."""
+    with kernel_settings(**settings):
+        return step(name, ["-n1", "-c8", "--cpu-bind=mask_cpu:0x33"], [TALK, "--spin", 100000, "--pause", 1000, "--share", 2],
+                    env={"OMP_NUM_THREADS": "4", "OMP_WAIT_POLICY": "passive"}, online=OPTIONS + ",threads=sample",
+                    phases=[Phase("quiet", enough)])
+
+
+def partners_are_together(process):
+    cpus = cpus_of_team(process, 4)
+    return bool(cpus) and cpus[0] // 4 == cpus[2] // 4 and cpus[1] // 4 == cpus[3] // 4
+
+
+@scenario("2x4")
+def threads_that_share_pages_sit_together():
+    """threads=sample with NUMA hinting faults and perf: the two pairs of threads end on one node each, and the report names them."""
+    first = []
+
+    def enough(series):
+        if not first:
+            first.extend(cpus_of_team(series[-1][0], 4) if series and series[-1] else [])
+        return len(series) > 100 and all(partners_are_together(ranks[0]) for ranks in series[-STEADY:])
+    watched = sharing_step("sample", enough, numa_balancing=1, perf_event_paranoid=2)
+    rank, notes = watched.report["ranks"][0], watched.report["notes"]
+    pairs = {(pair["first"], pair["second"]): pair["faults"] for pair in rank["thread_sharing"]}
+    said = f"threads first on {first}, then on {rank['thread_cpus']}; {rank['thread_faults']} faults; {pairs}; {watched.report['totals']}; {notes}"
+    nodes = [int(cpus) // 4 for cpus in rank["thread_cpus"]]
+    check(len(nodes) == 4 and nodes[0] == nodes[2] != nodes[1] == nodes[3], said)
+    check(list(pairs)[:2] in ([(0, 2), (1, 3)], [(1, 3), (0, 2)]), said)
+    check(all(faults * 10 < min(pairs[0, 2], pairs[1, 3]) for pair, faults in pairs.items() if pair not in ((0, 2), (1, 3))), said)
+    started_right = len(first) == 4 and first[0] // 4 == first[2] // 4
+    check(started_right or any("threads that share pages were seated next to each other" in note for note in notes), said)
+    return said
+
+
+@scenario("2x4")
+def threads_are_not_sampled_without_the_kernel():
+    """If the kernel makes no hinting faults, or does not let users see them, one note says why, and threads have a core each."""
+    said = []
+    for name, settings, why in (("no_balancing", {"numa_balancing": 0, "perf_event_paranoid": 2}, "kernel.numa_balancing is 0"),
+                                ("no_perf", {"numa_balancing": 1, "perf_event_paranoid": 3}, "kernel.perf_event_paranoid is 3")):
+        watched = sharing_step(name, lambda series: len(series) > 5 and bool(cpus_of_team(series[-1].get(0, {"threads": []}), 4)),
+                               **settings)
+        rank, notes = watched.report["ranks"][0], watched.report["notes"]
+        check(sum(why in note and note.startswith("threads=sample: page faults are not sampled") for note in notes) == 1, f"{notes}")
+        check(len(rank["thread_cpus"]) == 4 and rank["thread_faults"] == 0 and not rank["thread_sharing"], f"{rank}")
+        said.append(f"{name}: {rank['thread_cpus']}")
+    return "; ".join(said)
 
 
 def one_thread_a_core(series):
