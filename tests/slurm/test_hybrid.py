@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""threads=cores: each thread of an OpenMP team gets a CPU of its own inside the CPUs of its rank.
+"""threads=cores and sample: each thread of an OpenMP team gets a CPU of its own inside the CPUs of its rank.
 
 One rank has both CPUs of the private Slurm. The test reads the masks of its threads in /proc while it runs.
 """
@@ -61,6 +61,18 @@ class Hybrid(harness.Case):
         self.assertEqual({match[2]: match[3] for match in LAST.finditer(out)}, {"0": "1", "1": "0"})
         self.assertEqual(report["ranks"][0]["thread_cpus"], [])
         self.assertIn("threads=cores: ranks 0: threads were left alone: the program binds them (OMP_PROC_BIND?)", report["notes"])
+
+    def test_two_threads_on_two_cpus_are_not_sampled(self):
+        """threads=sample has no choice there, and without NUMA hinting faults a note says that the kernel makes none."""
+        out, report, _ = self.run_hybrid("sample")
+        cpus = {match[2]: match[3] for match in LAST.finditer(out)}
+        rank = report["ranks"][0]
+        self.assertEqual(rank["thread_cpus"], [cpus["0"], cpus["1"]])
+        self.assertEqual(rank["thread_faults"], 0)
+        self.assertEqual(rank["thread_sharing"], [])
+        self.assertIn("threads=sample: ranks 0: each thread that computes has CPUs of its own", report["notes"])
+        reasons = [note for note in report["notes"] if "page faults are not sampled" in note or "all seats are equally near" in note]
+        self.assertEqual(len(reasons), 1, report["notes"])
 
     def test_takes_no_longer_than_free_threads(self):
         """Compares the shortest of some runs, taken in turn: other work on the machine makes single runs longer."""
