@@ -17,6 +17,7 @@
 #include "mapcore/base/read_file.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/map/lama.h"
+#include "mapcore/options/algorithm_table.h"
 #include "mapcore/place/host_list.h"
 #include "mapcore/place/lama_nodes.h"
 
@@ -32,7 +33,8 @@ struct PlaceCommand {
   int ranks = 0;
   int cpus_per_task = 0;  // 0: not given, one
   Adapter adapter;
-  std::string lama;  // a layout; empty: place by traffic
+  std::string algorithm;  // of both stages; empty: offline_algorithm()
+  std::string lama;       // a layout; empty: place by traffic
   std::string format = "table";
   std::string prefix;  // empty: no files
 };
@@ -183,7 +185,7 @@ Result<Placement> place_by_traffic(const PlaceCommand& options, const Site& site
   for (const std::vector<int>& ranks :
        ranks_by_node(placement.rows.back().layout, site.names.size())) {
     const std::size_t k = placement.nodes.size();
-    auto node = map_node(*site.places[k], site.names[k], ranks, matrix, slots, "");
+    auto node = map_node(*site.places[k], site.names[k], ranks, matrix, slots, options.algorithm);
     if (!node) return std::move(node).error();
     placement.nodes.push_back(*std::move(node));
   }
@@ -229,13 +231,16 @@ Result<Placement> compute_placement(const PlaceCommand& options, const Site& sit
   const auto counts = counts_of(site.places, matrix.ranks, std::max(1, options.cpus_per_task));
   if (!counts) return counts.error();
   const Traffic traffic(matrix);
-  auto rows = layout_rows(make_network(*counts, options.adapter), traffic, *counts);
+  auto rows =
+      layout_rows(make_network(*counts, options.adapter), traffic, *counts, options.algorithm);
   if (!rows) return std::move(rows).error();
   return options.lama.empty() ? place_by_traffic(options, site, matrix, *std::move(rows))
                               : place_by_lama(options, site, traffic, *std::move(rows));
 }
 
 Result<std::string> run_place(const PlaceCommand& options) {
+  if (Status known = check_place_algorithm(options.algorithm); !known)
+    return std::move(known).error();
   const auto site = find_site(options);
   if (!site) return site.error();
   if (Status good = check_place(options, *site); !good) return std::move(good).error();
@@ -284,6 +289,14 @@ void add_place(CLI::App& app, Job& job) {
       ->add_option("-w,--window", options->window,
                    "of a profile only messages from FROM to TO after the first message, such as "
                    "500ms:2s or 10s: (default: all)")
+      ->check(not_empty());
+  command
+      ->add_option(
+          "-a,--algorithm", options->algorithm,
+          fmt::format("coordinated, which is quick, or coordinated:EFFORT, for both stages "
+                      "(default: {}, because a plan is made once for whole runs; "
+                      "coordinated from {} ranks on)",
+                      kOfflineAlgorithm, kMostOfflineRanks + 1))
       ->check(not_empty());
   add_network_options(*command, options->adapter);
   command

@@ -11,6 +11,8 @@
 #include "mapcore/apps/usage.h"
 #include "mapcore/apps/workload.h"
 #include "mapcore/base/quantity.h"
+#include "mapcore/base/text.h"
+#include "mapcore/options/algorithm_table.h"
 #include "mapcore/place/placed.h"
 
 namespace ondeloc::cli {
@@ -23,7 +25,21 @@ int room_of(const MachineChoice& place, int cpus_per_task, bool threads) {
   return units / cpus_per_task;
 }
 
+// A name without an effort means effort 1.
+int effort_of(const std::string& algorithm, int ranks) {
+  const std::string spec = offline_algorithm(algorithm, ranks);
+  const auto effort = parse_unsigned(split_algorithm(spec).argument, kMostEffort);
+  return static_cast<int>(effort.value_or(1));
+}
+
 }  // namespace
+
+Status check_place_algorithm(const std::string& named) {
+  if (Status known = check_algorithm(named); !known) return known;
+  if (named.empty() || split_algorithm(named).name == "coordinated") return {};
+  return Error(fmt::format(
+      "'{}' does not place ranks on nodes; use coordinated or coordinated:EFFORT", named));
+}
 
 Result<std::vector<int>> counts_of(const Places& places, int ranks, int cpus_per_task) {
   long long all = 0;
@@ -42,8 +58,9 @@ Result<std::vector<int>> counts_of(const Places& places, int ranks, int cpus_per
 }
 
 Result<std::vector<LayoutRow>> layout_rows(const Network& network, const Traffic& traffic,
-                                           const std::vector<int>& counts) {
-  auto placed = placed_layout(network, traffic);
+                                           const std::vector<int>& counts,
+                                           const std::string& algorithm) {
+  auto placed = placed_layout(network, traffic, effort_of(algorithm, traffic.ranks()));
   if (!placed) return std::move(placed).error();
   // Half a node: the usual choice for nodes of two sockets.
   const int plane = std::max(2, *std::max_element(counts.begin(), counts.end()) / 2);

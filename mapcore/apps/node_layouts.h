@@ -26,8 +26,12 @@ struct LayoutRow {
   LayoutCost cost;
 };
 // block, cyclic, plane of half a node, and the one that placed_layout() finds, which is the last.
+// `algorithm`: coordinated[:EFFORT] (check_place_algorithm()); empty for offline_algorithm().
 Result<std::vector<LayoutRow>> layout_rows(const Network& network, const Traffic& traffic,
-                                           const std::vector<int>& counts);
+                                           const std::vector<int>& counts,
+                                           const std::string& algorithm);
+// Error: another algorithm than coordinated, which alone knows networks, or a bad effort.
+Status check_place_algorithm(const std::string& named);
 
 // The columns that all tables of rows begin with, and the keys of their JSON.
 std::string layout_head();

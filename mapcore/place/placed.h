@@ -8,10 +8,13 @@
 
 namespace ondeloc {
 
-// The cheapest distribution that `coordinated` finds on the network. `coordinated` starts from
-// nothing, again and again with the ranks numbered in another random order, until several
-// distributions cost the same. If they never do, the cheapest one is searched on. Never more
-// expensive than block and cyclic. REQUIRES: the network has as many slots as there are ranks.
-Result<NodeOfRank> placed_layout(const Network& network, const Traffic& traffic);
+// The cheapest distribution that `coordinated` finds on the network, in no more time than Scotch
+// needs if `effort` is 1. With more effort `coordinated` searches again and again with the ranks
+// numbered in other random orders, four orders for each unit of effort, until eight distributions
+// that started from nothing cost the same. Later orders also start from mixtures of the
+// distributions found (mixed_layout.h). At last coordinated:EFFORT goes on from the cheapest. Never
+// more expensive than block, cyclic and effort 1. REQUIRES: the network has as many slots as there
+// are ranks; 1 <= effort <= kMostEffort.
+Result<NodeOfRank> placed_layout(const Network& network, const Traffic& traffic, int effort);
 
 }  // namespace ondeloc

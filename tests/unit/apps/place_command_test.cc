@@ -57,6 +57,16 @@ TEST_CASE("place tells the cost beside srun's distributions") {
   CHECK(json["nodes"].size() == 2);
 }
 
+TEST_CASE("place takes the quick setting and any effort") {
+  const TempDir dir;
+  for (const char* algorithm : {"coordinated", "coordinated:7"}) {
+    const Ran ran = run_command(
+        dir, {"place", far_pairs(dir), "-t", kNode, "-N", "2", "-f", "json", "-a", algorithm});
+    REQUIRE(ran.status == 0);
+    CHECK(nlohmann::json::parse(ran.out)["layouts"][3]["off_node_bytes"] == 0);
+  }
+}
+
 TEST_CASE("place takes a layout of LAMA over all nodes") {
   const TempDir dir;
   const std::string prefix = dir.file("lama");
@@ -125,7 +135,9 @@ TEST_CASE("place refuses what cannot be placed") {
         {{"-t", kNode, "-N", "3", "-H", "n[0-1]"}, "--hosts names 2 hosts, but --nodes is 3"},
         {{"-t", kNode, "-t", kNode, "-N", "3"}, "2 topologies are given for 3 nodes"},
         {{"-t", kNode, "-N", "2", "-o", dir.file("x")}, "--output needs the names of the nodes"},
-        {{"-t", kNode, "-H", "n[0-"}, "is not a host"}}) {
+        {{"-t", kNode, "-H", "n[0-"}, "is not a host"},
+        {{"-t", kNode, "-N", "2", "-a", "packed"}, "'packed' does not place ranks on nodes; use"},
+        {{"-t", kNode, "-N", "2", "-a", "coordinated:0"}, "'0' is not an effort"}}) {
     std::vector<std::string> words{"place", matrix};
     words.insert(words.end(), wrong.words.begin(), wrong.words.end());
     const Ran ran = run_command(dir, words);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mapcore/place/placed.h"
-
 #include <algorithm>
 #include <random>
 
+#include "mapcore/place/placed.h"
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -61,12 +60,12 @@ TEST_CASE("the placed distribution is the cheapest of all for few ranks") {
     const std::vector<int> counts = seed % 2 == 0 ? std::vector{4, 4} : std::vector{3, 2, 3};
     const Traffic traffic(random_matrix(8, seed));
     const Network network = make_network(counts, {});
-    const auto placed = placed_layout(network, traffic);
+    const auto placed = placed_layout(network, traffic, 30);
     REQUIRE(placed);
     CAPTURE(seed);
     const double found = cost_of_layout(network, traffic, *placed).seconds;
     CHECK(found <= cheapest_of_all(network, traffic, block_layout(counts)) * 1.0001);
-    CHECK(*placed_layout(network, traffic) == *placed);
+    CHECK(*placed_layout(network, traffic, 30) == *placed);
   }
 }
 
@@ -75,7 +74,7 @@ TEST_CASE("the placed distribution never costs more than srun's distributions") 
     const std::vector<int> counts = {16, 8, 24, 16};
     const Traffic traffic(random_matrix(64, seed));
     const Network network = make_network(counts, {});
-    const auto placed = placed_layout(network, traffic);
+    const auto placed = placed_layout(network, traffic, 30);
     REQUIRE(placed);
     std::vector<int> used(counts.size());
     for (const int node : *placed) ++used[node];
@@ -84,5 +83,20 @@ TEST_CASE("the placed distribution never costs more than srun's distributions") 
     for (const NodeOfRank& other :
          {block_layout(counts), cyclic_layout(counts), plane_layout(counts, 4)})
       CHECK(found <= cost_of_layout(network, traffic, other).seconds);
+  }
+}
+
+TEST_CASE("more effort never places at a higher cost than the quick setting") {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    const Traffic traffic(random_matrix(48, seed));
+    const Network network = make_network({16, 8, 16, 8}, {});
+    const double quick =
+        cost_of_layout(network, traffic, *placed_layout(network, traffic, 1)).seconds;
+    CAPTURE(seed);
+    for (const int effort : {2, 30}) {
+      const auto placed = placed_layout(network, traffic, effort);
+      REQUIRE(placed);
+      CHECK(cost_of_layout(network, traffic, *placed).seconds <= quick);
+    }
   }
 }
