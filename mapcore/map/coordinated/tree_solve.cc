@@ -76,7 +76,7 @@ class TreeSolver {
       search_.offer(previous_);
     }
     search_.offer(fresh);
-    search_.iterate(tuning::kSeed, work());
+    search_.iterate(tuning::kSeed, first_work());
     keep_cheaper(to_mapping());
     search_on();
     return settle();
@@ -84,8 +84,14 @@ class TreeSolver {
 
  private:
   std::int64_t work() const {
-    const std::int64_t places = tree_.ranks <= tuning::kFewOnTree ? tree_.llcs : 0;
-    return (tuning::kTreeWork + tuning::kTreeWorkOfFew * places) * tree_.ranks;
+    return tuning::kTreeWork * tree_.ranks +
+           (tree_.ranks <= tuning::kFewOnTree ? tuning::kTreeWorkOfFew : 0);
+  }
+  // Few ranks on several caches in a node have many mappings that no single move or swap improves.
+  std::int64_t first_work() const {
+    const bool is_hard = tree_.ranks <= tuning::kFewOnTree && tree_.llcs > tree_.nodes;
+    return is_hard ? (tuning::kTreeWork + tuning::kPlaceWorkOfFew * tree_.llcs) * tree_.ranks
+                   : work();
   }
 
   // Returns the cheapest mapping, or the present one if the gain is next to nothing.
