@@ -76,7 +76,9 @@ class TreeSolver {
       search_.offer(previous_);
     }
     search_.offer(fresh);
-    search_.iterate(tuning::kSeed, first_work());
+    search_.iterate(tuning::kSeed, work());
+    if (is_hard() && (previous_.empty() || is_less(search_.value().cost, now_)))
+      search_.iterate(tuning::kSeed, tuning::kPlaceWorkOfFew * tree_.llcs * tree_.ranks);
     keep_cheaper(to_mapping());
     search_on();
     return settle();
@@ -88,11 +90,7 @@ class TreeSolver {
            (tree_.ranks <= tuning::kFewOnTree ? tuning::kTreeWorkOfFew : 0);
   }
   // Few ranks on several caches in a node have many mappings that no single move or swap improves.
-  std::int64_t first_work() const {
-    const bool is_hard = tree_.ranks <= tuning::kFewOnTree && tree_.llcs > tree_.nodes;
-    return is_hard ? (tuning::kTreeWork + tuning::kPlaceWorkOfFew * tree_.llcs) * tree_.ranks
-                   : work();
-  }
+  bool is_hard() const { return tree_.ranks <= tuning::kFewOnTree && tree_.llcs > tree_.nodes; }
 
   // Returns the cheapest mapping, or the present one if the gain is next to nothing.
   Mapping settle() {

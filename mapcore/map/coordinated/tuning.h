@@ -71,9 +71,9 @@ inline constexpr std::int64_t kTreeWork = 80;      // per rank (speed)
 inline constexpr std::int64_t kTreeRoundWork = 8;  // times kTreeWork, per unit of EFFORT (quality)
 // Work for few ranks besides, which their short descents leave (quality, 32 ranks; speed).
 inline constexpr std::int64_t kTreeWorkOfFew = 6000;
-// With several caches in a node, the first search of few ranks has this work for each pair of a
-// rank and a cache in its place. With 100, 200 and 300, annealing dominated 7, 5 and 3 cases of
-// 105, with 400 two (quality).
+// With several caches in a node, the search of few ranks goes on with this work for each pair of a
+// rank and a cache, unless the present mapping seems to stay. With 100, 200 and 300, annealing
+// dominated 8, 5 and 2 cases of 105, with 400 one (quality).
 inline constexpr std::int64_t kPlaceWorkOfFew = 400;
 inline constexpr int kFewOnTree = 64;  // ranks, at most
 // Share of the cost by which a perturbation may be worse at first. With 0.03 and 0.08, annealing
