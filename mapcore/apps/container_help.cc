@@ -37,8 +37,8 @@ constexpr Runtime kRuntimes[] = {
      "    --userns keep-id --env-host -v /dev/shm:/dev/shm -v /tmp:/tmp \\\n"
      "    -v {lib}:{lib}:ro \\\n"
      "    -v {spool}:{spool} --rootfs ROOT ./app\n",
-     "counted by PMIx events, because podman closes descriptors; not moved, because conmon takes "
-     "the ranks out of their task"},
+     "counted by PMIx events, because podman closes descriptors; moved, because --env-host passes on "
+     "the environment that tells whose rank it is"},
     {"Apptainer",
      "srun --ondeloc=online apptainer exec --bind {lib}:{lib}:ro \\\n"
      "    --bind {spool} IMAGE ./app\n",

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "mapcore/binding/proc.h"
+#include "mapcore/step/rank_identity.h"
 
 namespace ondeloc {
 namespace {
@@ -22,6 +23,11 @@ bool out_of_descriptors() {
 bool is_mine(pid_t pid) {
   const auto uid = read_process_uid(pid);
   return uid && *uid == getuid();
+}
+
+// The rank of a container may have left its task: then its environment tells whose rank it is.
+bool is_of_task(pid_t pid, pid_t task) {
+  return is_mine(pid) && (descends_from(pid, task) || is_same_rank(pid, task));
 }
 
 // Holds the task first and then compares the start time: no pid can be recycled in
@@ -60,7 +66,7 @@ bool Ranks::claim(RankState& state, pid_t pid) {
   if (pid <= 1 || state.attached() || !state.ready || pid == state.refused_pid) return false;
   const bool held = pid == state.task && state.task_hold.valid();
   HeldProcess hold = held ? HeldProcess() : HeldProcess(pid);
-  if (!(held || hold.valid()) || !is_mine(pid) || !descends_from(pid, state.task)) {
+  if (!(held || hold.valid()) || !is_of_task(pid, state.task)) {
     const bool exhausted = out_of_descriptors();
     state.no_descriptor = state.no_descriptor || exhausted;
     if (!held && !hold.valid()) return false;

@@ -4,7 +4,8 @@
 // not.
 //
 // A slot or an event is a claim of some process of the user. The mapper believes the claim only if
-// /proc shows the same uid and descent from the task, and holds the process from then on.
+// /proc shows the same uid, and descent from the task or the environment of this very rank
+// (rank_identity.h), and holds the process from then on.
 // Thread safety: for one thread.
 #pragma once
 

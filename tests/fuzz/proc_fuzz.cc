@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses the files of a rank in /proc, and those of the step's cgroup. The first byte chooses: 'm'
 // numa_maps, a zero byte, maps; 'i' a node's meminfo; 's' stat; 'u' status; 'c' cgroup, a zero
-// byte, the CPUs of the cgroup /a/step_0.
+// byte, the CPUs of the cgroup /a/step_0; 'e' an environment, two zero bytes, that of the task.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@
 #include "mapcore/binding/page_sample.h"
 #include "mapcore/binding/pages.h"
 #include "mapcore/binding/proc.h"
+#include "mapcore/step/rank_identity.h"
 
 namespace {
 
@@ -65,6 +66,14 @@ void check_cgroup(const Tree& tree, std::string_view cgroup, std::string_view cp
   if (step && step->cpus.empty()) std::abort();
 }
 
+void check_environments(std::string_view text) {
+  const std::size_t end = std::min(text.find(std::string_view("\0\0", 2)), text.size());
+  const std::string_view task = text.substr(std::min(end + 2, text.size()));
+  const bool is_same = ondeloc::name_same_rank(text.substr(0, end), task);
+  if (is_same != ondeloc::name_same_rank(task, text.substr(0, end))) std::abort();
+  if (is_same && task.find("SLURM_STEP_ID=") == task.npos) std::abort();
+}
+
 void check(const Tree& tree, char kind, std::string_view text) {
   const std::size_t zero = std::min(text.find('\0'), text.size());
   const std::string_view first = text.substr(0, zero);
@@ -86,6 +95,8 @@ void check(const Tree& tree, char kind, std::string_view text) {
       (void)ondeloc::read_process_uid(kPid, tree.root());
       (void)ondeloc::read_private_bytes(kPid, tree.root());
       return;
+    case 'e':
+      return check_environments(text);
     default:
       return check_cgroup(tree, first, second);
   }

@@ -6,6 +6,7 @@ where they are. ONDELOC_TEST_PODMAN: words that begin a call of podman, where it
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -17,6 +18,7 @@ LIBRARY_DIR = test_containers.LIBRARY_DIR
 PODMAN = os.environ.get("ONDELOC_TEST_PODMAN", "podman --cgroup-manager=cgroupfs").split()
 PARTNERS = ("/opt/apps/partners", "-m", "200")
 MOUNTED, HIDDEN = ("--ro-bind", LIBRARY_DIR, LIBRARY_DIR), ("--tmpfs", LIBRARY_DIR)
+SECOND_HALF = re.compile(r"partners: rank (\d+) half 2 first on CPUs \S+ last on CPUs (\S+)")
 LOADER = f"'{harness.RANK_LIB}' from LD_PRELOAD cannot be preloaded"
 
 
@@ -102,15 +104,22 @@ class Podman(Roots):
         return (*PODMAN, "--log-level=error", "run", "--rm", "--network", "host", "--pid", "host", "--userns", "keep-id",
                 "--env-host", "-v", "/dev/shm:/dev/shm", "-v", f"{slurm}:{slurm}", *mounts, "--rootfs", self.home)
 
-    def test_ranks_of_debian_11_are_counted_by_events_and_stay(self):
+    def test_ranks_of_debian_11_are_counted_by_events(self):
         mount = ("-v", f"{LIBRARY_DIR}:{LIBRARY_DIR}:ro")
         result, report = self.run_step("podman", *self.podman(*mount), *PARTNERS, env=self.env)
         self.assertNotIn("LD_PRELOAD", result.stderr)
         self.assertEqual(self.cells(report), self.outside())
         self.assertEqual(report["events"]["detach"], 4)
-        self.assertEqual(report["totals"]["migrations"], 0)
-        for note in ("all ranks: attached from outside the task: counted, not moved", "all ranks: reports by PMIx events (transport=pmix)"):
-            self.assertIn(note, report["notes"])
+        self.assertIn("all ranks: reports by PMIx events (transport=pmix)", report["notes"])
+        self.assertNotIn("outside the task", str(report["notes"]))
+        self.assertTrue(all(rank["pid"] > 0 for rank in report["ranks"]), report["ranks"])
+
+    def test_ranks_of_debian_11_are_moved_and_see_their_new_cpus(self):
+        mount = ("-v", f"{LIBRARY_DIR}:{LIBRARY_DIR}:ro")
+        result, report = self.run_step("seen", *self.podman(*mount), PARTNERS[0], "-s", "2", env=self.env)
+        last = {int(rank): cpus for rank, cpus in SECOND_HALF.findall(result.stdout)}
+        self.assertEqual(last, {rank["rank"]: rank["final_cpus"] for rank in report["ranks"]})
+        self.assertTrue(any(rank["final_cpus"] != rank["initial_cpus"] for rank in report["ranks"]), report["ranks"])
 
     def test_without_the_mount_ranks_run_and_are_not_counted(self):
         result, report = self.run_step("hidden", *self.podman(), *PARTNERS, env=self.env)
