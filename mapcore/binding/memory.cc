@@ -46,9 +46,12 @@ std::optional<std::uint64_t> room_on_node(int node) {
   return text ? room_in_meminfo(*text) : std::nullopt;
 }
 
-bool numa_balancing_on() {
+std::optional<std::string> numa_balancing() {
   const auto text = read_small_file("/proc/sys/kernel/numa_balancing");
-  return text && trim_blanks(*text) != "0";
+  if (!text) return std::nullopt;
+  return std::string(trim_blanks(*text));
 }
+
+bool numa_balancing_on() { return numa_balancing().value_or("0") != "0"; }
 
 }  // namespace ondeloc

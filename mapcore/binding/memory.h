@@ -25,7 +25,9 @@ std::optional<std::uint64_t> room_in_meminfo(std::string_view meminfo);
 // the ranks need memory to go on.
 inline constexpr std::uint64_t kSpareRoom = std::uint64_t{32} << 20;
 
-// kernel.numa_balancing; false where the kernel has no such setting.
+// The value of kernel.numa_balancing, such as "1"; empty where the kernel has no such setting.
+std::optional<std::string> numa_balancing();
+// False where the kernel has no such setting.
 bool numa_balancing_on();
 
 }  // namespace ondeloc

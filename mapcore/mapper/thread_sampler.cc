@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "mapcore/base/text.h"
-#include "mapcore/binding/proc.h"
+#include "mapcore/binding/memory.h"
 
 namespace ondeloc {
 namespace {
@@ -36,13 +36,13 @@ constexpr ExchangeText kExchangeTexts[] = {
 std::string why_no_hinting_faults(std::size_t nodes) {
   if (nodes < 2)
     return "this machine has one NUMA node, so the kernel makes no NUMA hinting faults";
-  const auto text = read_small_file("/proc/sys/kernel/numa_balancing", 16);
-  if (!text) return "this kernel has no kernel.numa_balancing";
-  const auto mode = parse_unsigned(trim_blanks(*text), 0xffff);
+  const auto setting = numa_balancing();
+  if (!setting) return "this kernel has no kernel.numa_balancing";
+  const auto mode = parse_unsigned(*setting, 0xffff);
   if (mode && (*mode & 1) != 0) return "";
   return fmt::format(
       "kernel.numa_balancing is {}; the administrator can set it: sysctl kernel.numa_balancing=1",
-      trim_blanks(*text));
+      *setting);
 }
 
 }  // namespace
