@@ -7,9 +7,8 @@
 // `ondeloc place`. Its quick setting `coordinated` is compared with Scotch by CPU time: the least
 // of some turns, of Scotch as a program calls it and with one thread. The costs depend only on
 // versions, the times also on the machine. With --smoke few inputs, and the program fails if a peer
-// dominates; with --seeds the inputs that are drawn by chance, of 24, 48 and 96 ranks, N times;
-// with
-// --ranks the generated inputs of N ranks only.
+// dominates; with --seeds the inputs that are drawn by chance, of 24, 48 and 96 ranks, N times; and
+// with --ranks the generated inputs of N ranks only.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -183,8 +182,7 @@ int main(int argc, char** argv) {
   const Wanted wanted = parse(argc, argv);
   fmt::print(
       "predicted seconds of coordinated:30 | of coordinated: cost / that, time / Scotch's as "
-      "called "
-      "| {}, block, cyclic{}: cost / that of coordinated:30, ! if it dominates\n",
+      "called | {}, block, cyclic{}: cost / that of coordinated:30, ! if it dominates\n",
       scotch_version(), kKahip);
   Totals totals;
   for (const Input& input : inputs_for(wanted))
