@@ -46,6 +46,10 @@ NodeOfRank plane_layout(const std::vector<int>& counts, int size) {
 
 NodeOfRank cyclic_layout(const std::vector<int>& counts) { return plane_layout(counts, 1); }
 
+double seconds_of_layout(const Network& network, const Traffic& traffic, const NodeOfRank& layout) {
+  return evaluate(network.model, network.slots, traffic, mapping_of(network, layout)).total;
+}
+
 LayoutCost cost_of_layout(const Network& network, const Traffic& traffic,
                           const NodeOfRank& layout) {
   const Mapping mapping = mapping_of(network, layout);

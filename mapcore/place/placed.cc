@@ -82,7 +82,7 @@ class Search {
   }
 
   void keep(NodeOfRank layout, bool is_fresh = true) {
-    const double seconds = cost_of_layout(network_, traffic_, layout).seconds;
+    const double seconds = seconds_of_layout(network_, traffic_, layout);
     found_.push_back({std::move(layout), seconds, is_fresh});
   }
   Status run(const std::string& algorithm, const Mapping& start) {

@@ -76,7 +76,7 @@ class TreeSolver {
       search_.offer(previous_);
     }
     search_.offer(fresh);
-    search_.iterate(tuning::kSeed, work());
+    if (has_inside() || effort_ > 1) search_.iterate(tuning::kSeed, work());
     if (is_hard() && (previous_.empty() || is_less(search_.value().cost, now_)))
       search_.iterate(tuning::kSeed, tuning::kPlaceWorkOfFew * tree_.llcs * tree_.ranks);
     keep_cheaper(to_mapping());
@@ -89,8 +89,10 @@ class TreeSolver {
     return tuning::kTreeWork * tree_.ranks +
            (tree_.ranks <= tuning::kFewOnTree ? tuning::kTreeWorkOfFew : 0);
   }
+  // With one cache in each node the partition over the nodes has been searched for already.
+  bool has_inside() const { return tree_.llcs > tree_.nodes; }
   // Few ranks on several caches in a node have many mappings that no single move or swap improves.
-  bool is_hard() const { return tree_.ranks <= tuning::kFewOnTree && tree_.llcs > tree_.nodes; }
+  bool is_hard() const { return tree_.ranks <= tuning::kFewOnTree && has_inside(); }
 
   // Returns the cheapest mapping, or the present one if the gain is next to nothing.
   Mapping settle() {
