@@ -27,7 +27,10 @@ inline constexpr std::uint64_t kSpareRoom = std::uint64_t{32} << 20;
 
 // The value of kernel.numa_balancing, such as "1"; empty where the kernel has no such setting.
 std::optional<std::string> numa_balancing();
-// False where the kernel has no such setting.
+// True if that value makes the kernel balance processes over nodes: bit 0. Other bits are for tiers
+// of memory (the kernel's Documentation/admin-guide/sysctl/kernel.rst).
+bool balances_over_nodes(std::string_view numa_balancing);
+// The same of this kernel; false where it has no such setting.
 bool numa_balancing_on();
 
 }  // namespace ondeloc

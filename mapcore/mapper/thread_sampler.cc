@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "mapcore/base/text.h"
 #include "mapcore/binding/memory.h"
 
 namespace ondeloc {
@@ -32,14 +31,12 @@ constexpr ExchangeText kExchangeTexts[] = {
     {Exchange::kBetter, "a better order of the threads was found too late"},
 };
 
-// Bit 0 stands for the balancing of processes over nodes; other bits are for tiers of memory.
 std::string why_no_hinting_faults(std::size_t nodes) {
   if (nodes < 2)
     return "this machine has one NUMA node, so the kernel makes no NUMA hinting faults";
   const auto setting = numa_balancing();
   if (!setting) return "this kernel has no kernel.numa_balancing";
-  const auto mode = parse_unsigned(*setting, 0xffff);
-  if (mode && (*mode & 1) != 0) return "";
+  if (balances_over_nodes(*setting)) return "";
   return fmt::format(
       "kernel.numa_balancing is {}; the administrator can set it: sysctl kernel.numa_balancing=1",
       *setting);

@@ -36,3 +36,12 @@ TEST_CASE("memory of a node that is not to be had is unknown") {
   }
   CHECK(!room_on_node(1 << 20));
 }
+
+TEST_CASE("the kernel balances over nodes if bit 0 of numa_balancing is set") {
+  CHECK(balances_over_nodes("1"));
+  CHECK(balances_over_nodes("3"));
+  CHECK_FALSE(balances_over_nodes("0"));
+  CHECK_FALSE(balances_over_nodes("2"));  // tiers of memory
+  CHECK_FALSE(balances_over_nodes(""));
+  CHECK_FALSE(balances_over_nodes("one"));
+}
