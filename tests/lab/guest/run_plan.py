@@ -155,10 +155,11 @@ class Runner:
         report = self.results / f"report-{label}.json"
         if "ondeloc" in mapping:
             options.append(f"--ondeloc={mapping['ondeloc']},report=/tmp/report.json")
+        self.even_memory()
         control("label", label)
         control("distance", int(mapping.get("distance", True)))
         status, out, err = self.step(program, options + mapping.get("srun", []),
-                                     env={**env, **self.settle(mapping), "LAB_STEPS": "/tmp/steps"})
+                                     env={**env, **self.settle(), "LAB_STEPS": "/tmp/steps"})
         control("off")
         self.keep_steps(label, program["ranks"])
         if "ondeloc" in mapping and pathlib.Path("/tmp/report.json").exists():
@@ -171,8 +172,16 @@ class Runner:
         fields["said"] = out.strip()[-600:]
         self.tell(**fields, wall_s=round(time.monotonic() - begin, 1))
 
-    def settle(self, mapping):
-        return {"LAB_SETTLE_MS": str(self.plan["settle"])} if "ondeloc" in mapping else {}
+    @staticmethod
+    def even_memory():
+        """Lets each run find the memory alike. Else later runs of a boot get scattered pages, which share sets of the caches more often."""
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+        pathlib.Path("/proc/sys/vm/compact_memory").write_text("1")
+
+    def settle(self):
+        """Ranks sleep under every mapping if they do under one."""
+        online = any("ondeloc" in mapping for mapping in self.plan["mappings"])
+        return {"LAB_SETTLE_MS": str(self.plan["settle"])} if online else {}
 
     def keep_steps(self, label, ranks):
         """Times at which the steps of the program ended: a line for each step, a column for each rank. Programs of the lab write them."""
@@ -222,10 +231,16 @@ class Runner:
             if together:
                 self.batch(program, together)
             for number in range(self.plan["runs"]):
-                for mapping in self.plan["mappings"]:
+                for mapping in turned(self.plan["mappings"], number):
                     if mapping not in together:
                         self.once(program, mapping, number + 1)
         self.tell(end=True)
+
+
+def turned(mappings, by):
+    """The first of each round is another one, since the first run of a boot finds more memory in one piece."""
+    at = by % len(mappings)
+    return mappings[at:] + mappings[:at]
 
 
 plan = json.loads((HERE / "plan.json").read_text())

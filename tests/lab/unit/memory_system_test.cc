@@ -83,10 +83,20 @@ TEST_CASE("without distance every cache and every node is as near as the own one
 TEST_CASE("the last-level cache holds what its cores hold: a line that leaves it leaves them") {
   Fixture lab("xeon2");
   lab.access(0, 7, true);
-  const std::uint64_t sets = lab.machine.llc.sets();
-  for (unsigned i = 1; i <= lab.machine.llc.ways; ++i) lab.access(1, 7 + sets * i);
+  const std::uint64_t lines = 2 * lab.machine.llc.sets() * lab.machine.llc.ways;
+  for (std::uint64_t i = 1; i <= lines; ++i) lab.access(1, 7 + i);
   CHECK_FALSE(lab.memory.private_cache(0).hit(7, false, 0));
-  CHECK(lab.memory.interconnect().controller(0).bytes == 64 * (lab.machine.llc.ways + 2));
+  CHECK(lab.memory.interconnect().controller(0).bytes == 64 * (lines + 2));
+}
+
+TEST_CASE("lines that lie far apart do not meet in few sets of the last-level cache") {
+  Fixture lab("xeon2");
+  const std::uint64_t sets = lab.machine.llc.sets(), lines = sets * lab.machine.llc.ways / 2;
+  for (std::uint64_t i = 0; i < lines; ++i) lab.access(0, 7 + sets * i);
+  const std::uint64_t before = lab.memory.interconnect().controller(0).bytes;
+  for (std::uint64_t i = 0; i < lines; ++i) lab.access(1, 7 + sets * i);
+  const std::uint64_t again = lab.memory.interconnect().controller(0).bytes - before;
+  CHECK(again < 64 * lines / 10);
 }
 
 TEST_CASE("a core that polls sees a write at the time of the write") {
