@@ -19,4 +19,12 @@ void LiveReport::publish(std::string_view text) {
   file_ = std::move(next);
 }
 
+bool LiveReport::was_read() const {
+  struct stat found {};
+  if (!file_.valid() || fstat(file_.get(), &found) != 0) return false;
+  const auto &read = found.st_atim, &written = found.st_mtim;
+  return read.tv_sec > written.tv_sec ||
+         (read.tv_sec == written.tv_sec && read.tv_nsec > written.tv_nsec);
+}
+
 }  // namespace ondeloc

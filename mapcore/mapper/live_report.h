@@ -19,17 +19,24 @@ class LiveReport {
  public:
   using Seconds = std::chrono::duration<double>;
 
-  // At most once a second, and less often if a publication takes longer than a thousandth of that.
-  bool is_due(Seconds since_start) const { return since_start >= due_; }
+  // At most once a second while somebody reads the reports, else every five seconds; less often if
+  // a publication takes longer than a thousandth of that.
+  bool is_due(Seconds since_start) const {
+    return since_start >= due_ || (since_start >= due_if_read_ && was_read());
+  }
   void published(Seconds since_start, Seconds took) {
-    due_ = since_start + std::max(kShortest, 1000 * took);
+    due_if_read_ = since_start + std::max(kShortest, 1000 * took);
+    due_ = since_start + std::max(kUnread, 1000 * took);
   }
   // Keeps the previous text if there is no memory or no descriptor for another.
   void publish(std::string_view text);
 
  private:
-  static constexpr Seconds kShortest{1};
-  Seconds due_{0};
+  // Memory files have times of access; without them, nobody seems to read.
+  bool was_read() const;
+
+  static constexpr Seconds kShortest{1}, kUnread{5};
+  Seconds due_{0}, due_if_read_{0};
   UniqueFd file_;
 };
 
