@@ -111,16 +111,28 @@ class TreeSolver {
     return !is_less(tree_cost(tree_, fresh, now, scratch_), now);
   }
 
-  // Searches round after round from other seeds. More rounds never give a higher cost than fewer
-  // rounds.
+  // Searches round after round from other seeds: from the best partition and, with several caches
+  // in a node, from even loads too. More rounds never give a higher cost than fewer rounds.
   void search_on() {
     if (effort_ < 2) return;
     search_.offer(solve_inside(solve_nodes(tuning::kTreeNodeEffort), 1));
     for (int round = 1; round < effort_; ++round) {
-      search_.iterate(tuning::kSeed + static_cast<std::uint64_t>(round),
-                      tuning::kTreeRoundWork * work());
+      const std::uint64_t seed = tuning::kSeed + static_cast<std::uint64_t>(round);
+      search_.iterate(seed, tuning::kTreeRoundWork * work());
+      if (has_inside()) search_.offer(from_even_loads(tuning::kSeedsFromEvenLoads + seed));
       keep_cheaper(to_mapping());
     }
+  }
+
+  // With even loads, the partition with the least congestion is near, though no single move or swap
+  // leads there from the best partition: each of them makes only one of many full resources less
+  // full.
+  Part from_even_loads(std::uint64_t seed) const {
+    TreeSearch search(tree_);
+    search.adopt(
+        llcs_of(request_, place_on_slots(request_, balance_start(ranks_.view, over_nodes_))));
+    search.iterate(seed, tuning::kTreeRoundWork * work());
+    return search.best();
   }
 
   Mapping to_mapping() {
