@@ -30,6 +30,7 @@ struct LayoutCost {
   int fullest = 0;                 // node of that adapter
   double seconds = 0;              // predicted, network.h
 };
+// The seconds of cost_of_layout() alone, in a part of its time.
 double seconds_of_layout(const Network& network, const Traffic& traffic, const NodeOfRank& layout);
 LayoutCost cost_of_layout(const Network& network, const Traffic& traffic, const NodeOfRank& layout);
 
