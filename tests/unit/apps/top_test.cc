@@ -113,15 +113,3 @@ TEST_CASE("top refuses a wrong job and counts the steps whose memory it cannot r
   CHECK(wrong.err.find("'12.x' is not a job or step; write JOBID or JOBID.STEP") !=
         std::string::npos);
 }
-
-TEST_CASE("a mapper publishes at most once a second, and rarely if that takes long") {
-  using Seconds = LiveReport::Seconds;
-  LiveReport live;
-  CHECK(live.is_due(Seconds(0)));
-  live.published(Seconds(10), Seconds(0.0001));
-  CHECK_FALSE(live.is_due(Seconds(10.9)));
-  CHECK(live.is_due(Seconds(11)));
-  live.published(Seconds(20), Seconds(0.01));
-  CHECK_FALSE(live.is_due(Seconds(29)));
-  CHECK(live.is_due(Seconds(30)));
-}
