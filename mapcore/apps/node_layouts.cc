@@ -52,7 +52,7 @@ Result<std::vector<int>> counts_of(const Places& places, int ranks, int cpus_per
   }
   return Error(
       fmt::format("{} ranks of {} CPU{} do not fit on {} node{} with room for {}; give "
-                  "more --nodes",
+                  "more --nodes, or --topology for nodes other than this machine",
                   ranks, cpus_per_task, cpus_per_task == 1 ? "" : "s", places.size(),
                   places.size() == 1 ? "" : "s", all));
 }
