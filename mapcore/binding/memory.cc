@@ -52,8 +52,8 @@ std::optional<std::string> numa_balancing() {
   return std::string(trim_blanks(*text));
 }
 
-bool balances_over_nodes(std::string_view numa_balancing) {
-  return (parse_unsigned(numa_balancing, UINT32_MAX).value_or(0) & 1) != 0;
+bool balances_over_nodes(std::string_view setting) {
+  return (parse_unsigned(setting, UINT32_MAX).value_or(0) & 1) != 0;
 }
 
 bool numa_balancing_on() { return balances_over_nodes(numa_balancing().value_or("0")); }

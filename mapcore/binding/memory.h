@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kSpareRoom = std::uint64_t{32} << 20;
 std::optional<std::string> numa_balancing();
 // True if that value makes the kernel balance processes over nodes: bit 0. Other bits are for tiers
 // of memory (the kernel's Documentation/admin-guide/sysctl/kernel.rst).
-bool balances_over_nodes(std::string_view numa_balancing);
+bool balances_over_nodes(std::string_view setting);
 // The same of this kernel; false where it has no such setting.
 bool numa_balancing_on();
 

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tuple>
+
 #include "mapcore/base/new_file.h"
 
 namespace ondeloc {
@@ -23,8 +25,7 @@ bool LiveReport::was_read() const {
   struct stat found {};
   if (!file_.valid() || fstat(file_.get(), &found) != 0) return false;
   const auto &read = found.st_atim, &written = found.st_mtim;
-  return read.tv_sec > written.tv_sec ||
-         (read.tv_sec == written.tv_sec && read.tv_nsec > written.tv_nsec);
+  return std::tie(read.tv_sec, read.tv_nsec) > std::tie(written.tv_sec, written.tv_nsec);
 }
 
 }  // namespace ondeloc

@@ -7,6 +7,13 @@
 #include "mapcore/map/cost.h"
 
 namespace ondeloc {
+namespace {
+
+double seconds_of(const Network& network, const Traffic& traffic, const Mapping& mapping) {
+  return evaluate(network.model, network.slots, traffic, mapping).total;
+}
+
+}  // namespace
 
 Mapping mapping_of(const Network& network, const NodeOfRank& layout) {
   std::vector<int> next(network.machine.nodes.size(), -1);
@@ -47,7 +54,7 @@ NodeOfRank plane_layout(const std::vector<int>& counts, int size) {
 NodeOfRank cyclic_layout(const std::vector<int>& counts) { return plane_layout(counts, 1); }
 
 double seconds_of_layout(const Network& network, const Traffic& traffic, const NodeOfRank& layout) {
-  return evaluate(network.model, network.slots, traffic, mapping_of(network, layout)).total;
+  return seconds_of(network, traffic, mapping_of(network, layout));
 }
 
 LayoutCost cost_of_layout(const Network& network, const Traffic& traffic,
@@ -59,7 +66,7 @@ LayoutCost cost_of_layout(const Network& network, const Traffic& traffic,
   cost.bytes = split.bytes[machine];
   cost.messages = split.messages[machine];
   cost.share = traffic.total() > 0 ? cost.bytes / traffic.total() : 0;
-  cost.seconds = evaluate(network.model, network.slots, traffic, mapping).total;
+  cost.seconds = seconds_of(network, traffic, mapping);
   std::vector<double> through(network.machine.nodes.size());
   for (int i = 0; i < traffic.ranks(); ++i)
     for (const Traffic::Edge& edge : traffic.edges(i))

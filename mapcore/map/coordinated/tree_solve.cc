@@ -116,10 +116,11 @@ class TreeSolver {
   void search_on() {
     if (effort_ < 2) return;
     search_.offer(solve_inside(solve_nodes(tuning::kTreeNodeEffort), 1));
+    const Part even = has_inside() ? llcs_of(request_, even_loads()) : Part();
     for (int round = 1; round < effort_; ++round) {
       const std::uint64_t seed = tuning::kSeed + static_cast<std::uint64_t>(round);
       search_.iterate(seed, tuning::kTreeRoundWork * work());
-      if (has_inside()) search_.offer(from_even_loads(tuning::kSeedsFromEvenLoads + seed));
+      search_.offer(searched_from(even, tuning::kSeedsFromEvenLoads + seed));
       keep_cheaper(to_mapping());
     }
   }
@@ -127,10 +128,14 @@ class TreeSolver {
   // With even loads, the partition with the least congestion is near, though no single move or swap
   // leads there from the best partition: each of them makes only one of many full resources less
   // full.
-  Part from_even_loads(std::uint64_t seed) const {
+  Mapping even_loads() const {
+    return place_on_slots(request_, balance_start(ranks_.view, over_nodes_));
+  }
+  // Returns the best partition of a search of its own; an empty one if `start` is empty.
+  Part searched_from(const Part& start, std::uint64_t seed) const {
+    if (start.empty()) return {};
     TreeSearch search(tree_);
-    search.adopt(
-        llcs_of(request_, place_on_slots(request_, balance_start(ranks_.view, over_nodes_))));
+    search.adopt(start);
     search.iterate(seed, tuning::kTreeRoundWork * work());
     return search.best();
   }
@@ -182,7 +187,7 @@ class TreeSolver {
     for (const MapFunction map : {map_packed, map_scatter}) keep_cheaper(*map(request_, ""));
     best_start_ = llcs_of(request_, mapping_);
     if (!is_less(least, cost_)) return true;
-    keep_cheaper(place_on_slots(request_, balance_start(ranks_.view, over_nodes_)));
+    keep_cheaper(even_loads());
     levels_ = levels_of(ranks_.skeleton(), over_nodes_);
     if (tree_.ranks <= tuning::kAllStarts) {
       keep_cheaper(*map_random(request_, ""));
