@@ -30,6 +30,11 @@ void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string
                               text("threshold")))
       ->check(finite(0, 1));
   command
+      .add_option("--least-gain", replay.least_gain,
+                  fmt::format("a gain below this share of the time moves no rank (default: {})",
+                              text("least-gain")))
+      ->check(finite(0, 1));
+  command
       .add_option("--slope", replay.slope,
                   fmt::format("factor by which the time between two decisions changes (default: "
                               "{})",

@@ -7,8 +7,7 @@
 namespace ondeloc {
 namespace {
 
-constexpr double kLeastGain = 0.001;  // of wall time
-constexpr double kDoubt = 2;          // times the gain that was not kept
+constexpr double kDoubt = 2;  // times the gain that was not kept
 
 constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kWaits, "waits", "no decision was due"},
@@ -116,7 +115,7 @@ std::optional<Decision> Decider::way_back(const Candidate& start) const {
 double Decider::least_gain(double migration) const {
   if (!weighs_gain()) return 0;
   return std::max(options_.threshold * cost_now_ + migration * seconds_ / horizon_,
-                  std::max(kLeastGain, kDoubt * trial_.broken_promise()) * seconds_);
+                  std::max(options_.least_gain, kDoubt * trial_.broken_promise()) * seconds_);
 }
 
 Decision Decider::judge(const Candidate& wanted) const {

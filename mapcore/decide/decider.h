@@ -5,7 +5,7 @@
 // With L = length of the interval, c = predicted cost of its traffic, and H = age of the phase plus
 // the time until the next decision if no rank moves, a new mapping is applied if and only if
 //
-//   c_now - c_new > max(threshold * c_now + migration * L / H, 0.001 * L)
+//   c_now - c_new > max(threshold * c_now + migration * L / H, least_gain * L)
 //
 // and the phase is not fleeting and the ledger does not object. The published method (Agung et al.
 // 2020) remaps whenever the mapping differs (decide=always). That rule pays for a migration at
@@ -89,6 +89,7 @@ struct Decision {
 // the published program does (github.com/Tohoku-University-Takizawa-Lab/openmpi-3.1.4-deloc).
 struct DeciderOptions {
   double threshold = Options().threshold;            // share of the present cost
+  double least_gain = Options().least_gain;          // of the interval
   double slope = Options().slope;                    // of the interval
   double longest = Options().max_interval_ms / 1e3;  // seconds between two looks
   Decide rule = Decide::kAuto;                       // kNever: as kAuto, and kWatched for a move

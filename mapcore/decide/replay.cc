@@ -40,6 +40,7 @@ class Loop {
         interval_(to_ms(options.seconds), to_ms(std::max(options.seconds, options.max_seconds)),
                   options.slope),
         decider_({.threshold = options.threshold,
+                  .least_gain = options.least_gain,
                   .slope = options.slope,
                   .longest = std::max(options.seconds, options.max_seconds),
                   .rule = options.rule}),

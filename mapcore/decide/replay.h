@@ -22,9 +22,10 @@ struct ReplayOptions {
   double seconds = Options().interval_ms / 1e3;  // of an interval; the shortest time between looks
   double max_seconds = Options().max_interval_ms / 1e3;
   double slope = Options().slope;  // interval x slope after a look that moved no rank, else / slope
-  double threshold = Options().threshold;  // as in decider.h
-  Decide rule = Decide::kAuto;             // not kNever
-  double resident = 0;                     // bytes of each rank that move with it; 0: they stay
+  double threshold = Options().threshold;    // as in decider.h
+  double least_gain = Options().least_gain;  // as in decider.h
+  Decide rule = Decide::kAuto;               // not kNever
+  double resident = 0;                       // bytes of each rank that move with it; 0: they stay
 };
 
 struct ReplayStep {

@@ -15,6 +15,7 @@ namespace {
 // The cap is not below the floor, like in the interval controller.
 DeciderOptions decider_options(const Options& options) {
   return {.threshold = options.threshold,
+          .least_gain = options.least_gain,
           .slope = options.slope,
           .longest = 1e-3 * std::max(options.interval_ms, options.max_interval_ms),
           .rule = options.decide};

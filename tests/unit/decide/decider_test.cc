@@ -31,12 +31,14 @@ struct Question {
 
 }  // namespace
 
-TEST_CASE("ranks move only for a gain above threshold, migration and 0.1 % of wall time") {
+TEST_CASE("ranks move only for a gain above threshold, migration and a share of the time") {
   CHECK(Question().ask(0.1, 0.05).kind == DecisionKind::kRemaps);
   CHECK(Question().ask(0.1, 0.0985).kind == DecisionKind::kSmall);
   CHECK(Question().ask(0.1, 0.05, 0.2).kind == DecisionKind::kSmall);  // H is 3 s
   CHECK(Question().ask(0.1, 0.05, 0.1).kind == DecisionKind::kRemaps);
-  CHECK(Question().ask(0.001, 0).kind == DecisionKind::kSmall);
+  CHECK(Question().ask(0.014, 0).kind == DecisionKind::kSmall);
+  CHECK(Question().ask(0.016, 0).kind == DecisionKind::kRemaps);
+  CHECK(Question({.least_gain = 0.01}).ask(0.014, 0).kind == DecisionKind::kRemaps);
   CHECK(Question().ask(0.1, 0.11).kind == DecisionKind::kKeeps);
   CHECK(Question({.rule = Decide::kAlways}).ask(0.1, 0.11, 9).kind == DecisionKind::kRemaps);
 }
