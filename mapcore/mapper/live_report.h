@@ -19,7 +19,7 @@ class LiveReport {
  public:
   using Seconds = std::chrono::duration<double>;
 
-  // At most once a second while somebody reads the reports, else every five seconds; less often if
+  // At most once a second while somebody reads the reports, else every ten seconds; less often if
   // a publication takes longer than a thousandth of that.
   bool is_due(Seconds since_start) const {
     return since_start >= due_ || (since_start >= due_if_read_ && was_read());
@@ -35,7 +35,7 @@ class LiveReport {
   // Memory files have times of access; without them, nobody seems to read.
   bool was_read() const;
 
-  static constexpr Seconds kShortest{1}, kUnread{5};
+  static constexpr Seconds kShortest{1}, kUnread{10};
   Seconds due_{0}, due_if_read_{0};
   UniqueFd file_;
 };
