@@ -178,29 +178,45 @@ double cosine(const Traffic& a, const Traffic& b) {
 
 namespace {
 
-// Adds up what the shares of one row differ by. `of` gives the amount of an edge.
-template <class Amount>
-double row_difference(const Traffic& a, const Traffic& b, int rank, Amount of) {
-  const auto left = a.edges(rank), right = b.edges(rank);
-  double sum = 0;
-  std::size_t i = 0, j = 0;
-  while (i < left.size() || j < right.size()) {
-    const bool takes_left = i < left.size() && (j == right.size() || left[i].peer <= right[j].peer);
-    const bool takes_right =
-        j < right.size() && (i == left.size() || right[j].peer <= left[i].peer);
-    sum += std::abs((takes_left ? of(a, rank, i) : 0) - (takes_right ? of(b, rank, j) : 0));
-    i += takes_left ? 1 : 0;
-    j += takes_right ? 1 : 0;
-  }
-  return sum;
-}
+// Shares of all bytes and of all messages.
+struct Shares {
+  double bytes = 0, messages = 0;
+};
 
-// Every pair is in two rows, so the sum over all rows counts it twice.
-template <class Amount>
-double difference_of(const Traffic& a, const Traffic& b, Amount of) {
-  double sum = 0;
-  for (int rank = 0; rank < a.ranks(); ++rank) sum += row_difference(a, b, rank, of);
-  return sum / 4;
+// The pairs of a rank with all larger ranks, in their order, as shares.
+class PairsOf {
+ public:
+  PairsOf(const Traffic& traffic, int rank)
+      : edges_(traffic.edges(rank)),
+        messages_(traffic.messages(rank)),
+        per_byte_(traffic.total() > 0 ? 1 / traffic.total() : 0),
+        per_message_(traffic.total_messages() > 0 ? 1 / traffic.total_messages() : 0) {
+    while (!at_end() && peer() < rank) ++at_;
+  }
+  bool at_end() const { return at_ == edges_.size(); }
+  int peer() const { return edges_[at_].peer; }
+  Shares next() {
+    const Shares shares{edges_[at_].bytes * per_byte_, messages_[at_] * per_message_};
+    ++at_;
+    return shares;
+  }
+
+ private:
+  std::span<const Traffic::Edge> edges_;
+  std::span<const double> messages_;
+  double per_byte_, per_message_;
+  std::size_t at_ = 0;
+};
+
+// Adds up what the shares of a rank's pairs differ by.
+void add_differences(PairsOf a, PairsOf b, Shares& sum) {
+  while (!a.at_end() || !b.at_end()) {
+    const bool takes_a = !a.at_end() && (b.at_end() || a.peer() <= b.peer());
+    const bool takes_b = !b.at_end() && (a.at_end() || b.peer() <= a.peer());
+    const Shares of_a = takes_a ? a.next() : Shares(), of_b = takes_b ? b.next() : Shares();
+    sum.bytes += std::abs(of_a.bytes - of_b.bytes);
+    sum.messages += std::abs(of_a.messages - of_b.messages);
+  }
 }
 
 }  // namespace
@@ -210,13 +226,10 @@ double difference(const Traffic& a, const Traffic& b) {
   if (a.ranks() != b.ranks() || !both(a.total(), b.total()) ||
       !both(a.total_messages(), b.total_messages()))
     return 1;
-  const double bytes = difference_of(a, b, [](const Traffic& of, int rank, std::size_t edge) {
-    return of.total() > 0 ? of.edges(rank)[edge].bytes / of.total() : 0;
-  });
-  const double messages = difference_of(a, b, [](const Traffic& of, int rank, std::size_t edge) {
-    return of.total_messages() > 0 ? of.messages(rank)[edge] / of.total_messages() : 0;
-  });
-  return std::max(bytes, messages);
+  Shares sum;
+  for (int rank = 0; rank < a.ranks(); ++rank)
+    add_differences(PairsOf(a, rank), PairsOf(b, rank), sum);
+  return std::max(sum.bytes, sum.messages) / 2;
 }
 
 }  // namespace ondeloc

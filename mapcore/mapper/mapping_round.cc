@@ -151,7 +151,8 @@ Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta,
     return decider_.undecided(DecisionKind::kFailed);
   }
   Option wanted{permitted(*std::move(mapped), traffic, delta), 0, {}};
-  wanted.cost = cost_of(wanted.mapping, traffic, delta);
+  wanted.cost =
+      wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, traffic, delta);
   Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};
   if (!decider_.is_on_trial()) proven_ = placement_.current();
   Option proven{placement_.without_pinned(proven_, ranks_), 0, {}};
