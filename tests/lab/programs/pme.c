@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
       MPI_Alltoall(data, kCharges / few, MPI_BYTE, more, kCharges / few, MPI_BYTE, own);
       for (int to = rank - many; to < many; to += few)
         MPI_Send(more, kCharges, MPI_BYTE, to, 2, MPI_COMM_WORLD);
+      step_done();
       continue;
     }
     MPI_Send(data, kCharges, MPI_BYTE, many + rank % few, 1, MPI_COMM_WORLD);
