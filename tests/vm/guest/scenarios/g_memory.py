@@ -164,7 +164,8 @@ def memory_follows_later():
 
 @scenario("2x4")
 def rank_stays_with_its_memory():
-    """A rank is not moved away from memory that could not follow; once there is room, it is moved."""
-    watched, went = one_to_the_other("together", "memory=auto", lambda went, pages: not went)
+    """A rank is not moved away from memory that could not follow; once there is room, it is moved. Under emulation the ranks send so
+    few bytes in a second that the predicted gain is a small share of the time."""
+    watched, went = one_to_the_other("together", "memory=auto,least-gain=0.001", lambda went, pages: not went)
     check(sum("no room" in note for note in watched.report["notes"]) == 1, f"{watched.report['notes']}")
     return f"moved: {went}; {watched.report['notes']}"
