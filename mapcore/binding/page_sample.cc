@@ -19,7 +19,8 @@ constexpr std::size_t kMostMaps = std::size_t{1} << 23;  // some ten thousand ma
 constexpr std::size_t kSample = 512, kLargeSample = 2048, kLeastFound = 64;
 constexpr std::uint64_t kTimesUsed = 16;
 
-// Returns the nodes of those of at most `most` addresses that have a page.
+// Returns the nodes of those of at most `most` addresses that have a page; nothing if the process
+// is gone.
 std::optional<PagesByNode> nodes_of_pages(pid_t pid, std::span<const AddressRange> ranges,
                                           std::size_t most) {
   auto addresses =
@@ -29,14 +30,15 @@ std::optional<PagesByNode> nodes_of_pages(pid_t pid, std::span<const AddressRang
       0)
     return std::nullopt;
   PagesByNode found;
-  std::size_t count = 0;
-  for (const int node : nodes) {
-    if (node < 0) continue;  // not there, or an error of this page
-    ++found[node];
-    ++count;
-  }
-  if (count < kLeastFound) return std::nullopt;
+  for (const int node : nodes)
+    if (node >= 0) ++found[node];  // else: not there, or an error of this page
   return found;
+}
+
+std::size_t pages_in(const PagesByNode& pages) {
+  std::size_t all = 0;
+  for (const auto& [node, count] : pages) all += count;
+  return all;
 }
 
 }  // namespace
@@ -66,13 +68,16 @@ std::optional<PagesByNode> sample_pages(pid_t pid) {
   std::erase_if(ranges, [used](const AddressRange& range) {
     return (range.end - range.begin) / kTimesUsed > used;
   });
-  const auto few = nodes_of_pages(pid, ranges, kSample);
-  return few ? few : nodes_of_pages(pid, ranges, kLargeSample);
+  for (const std::size_t most : {kSample, kLargeSample}) {
+    auto found = nodes_of_pages(pid, ranges, most);
+    if (!found || pages_in(*found) >= kLeastFound) return found;
+  }
+  return std::nullopt;
 }
 
 double far_share(const PagesByNode& pages, const std::map<int, double>& threads) {
-  double all = 0, far = 0;
-  for (const auto& [node, count] : pages) all += static_cast<double>(count);
+  const auto all = static_cast<double>(pages_in(pages));
+  double far = 0;
   for (const auto& [node, count] : pages) {
     const auto at = threads.find(node);
     const double here = at == threads.end() ? 0 : at->second;

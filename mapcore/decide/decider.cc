@@ -112,7 +112,7 @@ std::optional<Decision> Decider::way_back(const Candidate& start) const {
   return decision;
 }
 
-double Decider::least_gain(double migration) const {
+double Decider::gain_needed(double migration) const {
   if (!weighs_gain()) return 0;
   return std::max(options_.threshold * cost_now_ + migration * seconds_ / horizon_,
                   std::max(options_.least_gain, kDoubt * trial_.broken_promise()) * seconds_);
@@ -120,7 +120,7 @@ double Decider::least_gain(double migration) const {
 
 Decision Decider::judge(const Candidate& wanted) const {
   Decision decision = undecided(DecisionKind::kKeeps);
-  decision.threshold = least_gain(0);
+  decision.threshold = gain_needed(0);
   if (!wanted.changes_cpus) return decision;
   decision.gain = cost_now_ - wanted.cost;
   const bool by_gain = weighs_gain();
@@ -129,7 +129,7 @@ Decision Decider::judge(const Candidate& wanted) const {
     return decision;
   }
   decision.migration = wanted.migration();
-  decision.threshold = least_gain(decision.migration);
+  decision.threshold = gain_needed(decision.migration);
   const bool many = options_.rule == Decide::kAlways || wanted.moves_many;
   decision.kind =
       by_gain ? weigh(wanted, decision) : (many ? DecisionKind::kRemaps : DecisionKind::kFew);

@@ -89,7 +89,7 @@ struct Decision {
 // the published program does (github.com/Tohoku-University-Takizawa-Lab/openmpi-3.1.4-deloc).
 struct DeciderOptions {
   double threshold = Options().threshold;            // share of the present cost
-  double least_gain = Options().least_gain;          // of the interval
+  double least_gain = Options().least_gain;          // share of the interval
   double slope = Options().slope;                    // of the interval
   double longest = Options().max_interval_ms / 1e3;  // seconds between two looks
   Decide rule = Decide::kAuto;                       // kNever: as kAuto, and kWatched for a move
@@ -146,7 +146,7 @@ class Decider {
   double age_of_phase(const Observation& seen);
   bool waits_for_pace() const;
   bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
-  double least_gain(double migration) const;
+  double gain_needed(double migration) const;  // seconds
   bool weighs_gain() const {
     return options_.rule == Decide::kAuto || options_.rule == Decide::kNever;
   }

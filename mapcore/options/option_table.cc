@@ -72,6 +72,11 @@ Status set_number(double& out, std::string_view value, double low, double high) 
   return {};
 }
 
+template <double Options::*Field>
+Status set_share(Options& options, std::string_view value) {
+  return set_number(options.*Field, value, 0, 1);
+}
+
 Status set_cells(Options& options, std::string_view value) {
   const auto number = parse_unsigned(value, kMaxCells);
   if (!number || *number == 0)
@@ -153,12 +158,10 @@ constexpr auto kKeys = std::to_array<KeyRow>({
      get_value<&Options::slope>},
     {"threshold", "NUMBER", kOnline,
      "predicted gain below which no rank moves, as a share of the cost, 0 to 1",
-     [](Options& o, std::string_view v) { return set_number(o.threshold, v, 0, 1); },
-     get_value<&Options::threshold>},
+     set_share<&Options::threshold>, get_value<&Options::threshold>},
     {"least-gain", "NUMBER", kOnline,
      "predicted gain below which no rank moves, as a share of the run's time, 0 to 1",
-     [](Options& o, std::string_view v) { return set_number(o.least_gain, v, 0, 1); },
-     get_value<&Options::least_gain>},
+     set_share<&Options::least_gain>, get_value<&Options::least_gain>},
     {"decide", enum_names<Decide>(), kOnline,
      "always: apply every mapping; many: if more than ranks / nodes move; never: report only",
      set_choice<&Options::decide>, get_choice<&Options::decide>},

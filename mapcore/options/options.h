@@ -32,8 +32,8 @@ struct Options {
   std::uint32_t max_interval_ms = 30000;
   double slope = 2;         // > 1
   double threshold = 0.02;  // share of the present cost, 0 to 1
-  // Share of the run's time, 0 to 1. On the simulated machines of tests/lab, moves that promised
-  // less made programs slower as often as faster (etc/doc/lab.md).
+  // Share of the run's time, 0 to 1. On a simulated machine of tests/lab, moves that promised less
+  // made both programs that were moved slower (etc/doc/lab.md).
   double least_gain = 0.015;
   Decide decide = Decide::kAuto;
   Transport transport = Transport::kAuto;
