@@ -125,13 +125,14 @@ class Pair {
     if (!pinned.is_good()) can_pin_ = false, failed_ = true;
     if (home_ == HomeOf::kReceiver) touch_all();
     std::vector<char> own(kBuffer, 1);
+    int idle = 0;  // not a member: the sender polls members, and this thread writes it all the time
     ready_ = true;
     while (!shared().stopped.load(std::memory_order_relaxed)) {
       const std::uint32_t line = shared().line.load(std::memory_order_acquire);
       if (line % 2 == 1) shared().line.store(line + 1, std::memory_order_release);
       const std::uint32_t filled = shared().filled.load(std::memory_order_acquire);
       if (filled == shared().emptied.load(std::memory_order_relaxed)) {
-        if (++idle_ > kSpins) sched_yield(), idle_ = 0;
+        if (++idle > kSpins) sched_yield(), idle = 0;
         continue;
       }
       std::memcpy(own.data(), pages_.data(), kBuffer);
@@ -144,7 +145,6 @@ class Pair {
   HomeOf home_;
   Deadline limit_{0};
   std::atomic<bool> ready_{false}, failed_{false}, can_pin_{true};
-  int idle_ = 0;
 };
 
 }  // namespace
