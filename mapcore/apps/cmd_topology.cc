@@ -106,12 +106,13 @@ std::string tree_text(const Machine& machine) {
   return text;
 }
 
-// The latency of a message by the smallest domain that two ranks share.
+// The latency of a message by the smallest domain that two ranks share. A machine file has no
+// latency, hence 0, of a domain that is the smallest for no two cores.
 std::string latency_text(const CostModel& model) {
   std::string text = "\nlatency of a message inside one\n";
   for (int d = 0; d < kDomainCount; ++d)
     text += fmt::format("  {:<10} {:>8}\n", domain_name(static_cast<Domain>(d)),
-                        seconds_text(model.latency[d]));
+                        model.latency[d] > 0 ? seconds_text(model.latency[d]) : "not measured");
   if (!model.port.empty())
     text += fmt::format("bandwidth of a cache to the rest of the chip: {}/s\n",
                         bytes_text(model.port.front()));

@@ -410,6 +410,23 @@ TEST_CASE("tables fit 80 columns, name their columns, and call a node without a 
   CHECK(widest_line(compared.out) <= 80);
 }
 
+TEST_CASE("topology says which latencies a machine file does not have") {
+  const TempDir dir;
+  const std::string file = dir.file("node.json");
+  write_text(file, R"({"ondeloc_machine": 1, "date": "2026-11-26", "host": "n1", "busy": false,
+    "cpus": 4, "llcs": 1, "packages": 1, "domains": {"llc": {"latency_ns": 65, "bandwidth": 15e9,
+    "home_other_ns": 70}}, "nodes": [{"os": 0, "alone": 1e11, "shared": 9e10}], "links": [],
+    "core_bandwidth": 1.2e10, "port_bandwidth": 0})");
+  const std::string machine = "package:1 numa:1 l3:1 core:4 pu:1";
+  const Ran with = run_command(dir, {"topology", "-t", machine, "--machine", file});
+  INFO(with.out << with.err);
+  REQUIRE(with.status == 0);
+  CHECK(with.out.find("  LLC           65 ns\n") != std::string::npos);
+  CHECK(with.out.find("  machine    not measured\n") != std::string::npos);
+  const Ran without = run_command(dir, {"topology", "-t", machine});
+  CHECK(without.out.find("not measured") == std::string::npos);
+}
+
 TEST_CASE("evaluate takes what map made for silent ranks, whatever the matrix is written in") {
   const TempDir dir;
   const std::string machine = "numa:2 core:4 pu:1", mat = dir.file("m.mat"), json = dir.file("j"),
