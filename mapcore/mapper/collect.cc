@@ -177,7 +177,7 @@ void collect_report(const MapperState& state, Report& report) {
     report.notes.push_back(std::move(away));
   if (std::string far = note_of_far_senders(state, report); !far.empty())
     report.notes.push_back(std::move(far));
-  if (state.gpus != nullptr) {
+  if (state.gpus != nullptr && state.machine.nodes.size() > 1) {  // with one node all are near
     for (std::string& note : state.gpus->notes(state.ranks))
       report.notes.push_back(std::move(note));
   }

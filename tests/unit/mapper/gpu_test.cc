@@ -141,6 +141,16 @@ TEST_CASE("ranks whose GPUs are not known do not leave their node", "[cpus]") {
   CHECK(notes.find("GPUs: ranks 0-2 may not leave the NUMA node") != notes.npos);
 }
 
+TEST_CASE("on a machine with one NUMA node nothing is said about the place of GPUs", "[cpus]") {
+  if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
+  Step step(two_by_two(), std::vector<Habit>(kRanks), 2);
+  MadeTree tree;
+  tree.link_as_is(fmt::format("/proc/{}/fd/7", step.pids[2]), "/dev/dri/renderD190");
+  const auto report = run_step(step, tree, false, "online,interval=50ms", "numa:1 core:2 pu:1");
+  CHECK(report["topology"]["numa"].size() == 1);
+  CHECK(report["notes"].dump().find("GPUs:") == std::string::npos);
+}
+
 TEST_CASE("a rank that Slurm put away from its GPU is moved to it", "[cpus]") {
   if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
   Step step(two_by_two(), std::vector<Habit>(kRanks), 1);  // partners are together: no other reason
