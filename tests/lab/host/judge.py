@@ -9,6 +9,7 @@ import tempfile
 from . import tables
 
 TERMS = ("total", "congestion", "locality", "remote_share", "peak_load")
+CHOOSERS = ("total", "largest sends", "fullest")  # what could choose a mapping
 
 
 def ranks_of(values):
@@ -49,23 +50,63 @@ def evaluate(ondeloc, place, program, cpus, keys):
     return {**said, **said.get("cost", {})}
 
 
-def messages_far(place, program, cpus, machine):
-    """Messages between last-level caches: what counting messages alone says."""
-    llc = lambda cpu: cpu // machine["threads_per_core"] // machine["cores_per_llc"]
-    far = 0
+def traffic_of(place, program):
+    """(sender, receiver, bytes, messages) of each pair that the profile holds."""
     for line in (place / f"results/{program}/matrix.csv").read_text().splitlines()[1:]:
-        source, target, _, *messages = line.split(",")
-        if messages and llc(cpus[int(source)]) != llc(cpus[int(target)]):
-            far += float(messages[0])
-    return far
+        source, target, sent, *messages = line.split(",")
+        yield int(source), int(target), float(sent), float(messages[0]) if messages else 0.0
+
+
+class Distances:
+    """The default latencies of `ondeloc` by the smallest domain that two CPUs of a machine of the lab share."""
+
+    def __init__(self, machine, latency):
+        self.cores_per_llc = machine["threads_per_core"] * machine["cores_per_llc"]
+        self.llcs_per_node = machine["llcs_per_node"]
+        self.latency = latency
+
+    def llc_of(self, cpu):
+        return cpu // self.cores_per_llc
+
+    def further(self, a, b):
+        """Seconds that a message between two CPUs takes more than one inside a last-level cache."""
+        near = self.latency["llc"]
+        if self.llc_of(a) == self.llc_of(b):
+            return 0.0
+        same_node = self.llc_of(a) // self.llcs_per_node == self.llc_of(b) // self.llcs_per_node
+        return self.latency["node" if same_node else "machine"] - near
+
+
+def messages_far(traffic, cpus, distances):
+    """Messages between last-level caches: what counting messages alone says."""
+    return sum(messages for source, target, _, messages in traffic if distances.llc_of(cpus[source]) != distances.llc_of(cpus[target]))
+
+
+def largest_sends(traffic, cpus, distances):
+    """Seconds that the sends of the rank with the largest ones take more than inside a cache: a message takes the latency of its level, a byte
+    as long as if seven lines of 64 bytes were under way at once. All ranks wait for the slowest one (BSP: Valiant, CACM 33(8), 1990)."""
+    seconds = {}
+    for source, target, sent, messages in traffic:
+        each = distances.further(cpus[source], cpus[target])
+        seconds[source] = seconds.get(source, 0.0) + each * (messages + sent / (7 * 64))
+    return max(seconds.values(), default=0.0)
+
+
+def mean_of_least(values, times):
+    """Mean time of the mappings with the least value."""
+    least = min(values)
+    chosen = [time for value, time in zip(values, times) if value <= least * (1 + 1e-9)]
+    return sum(chosen) / len(chosen)
 
 
 def judge(place, ondeloc):
-    """Prints one table for each program of a result directory."""
+    """One entry for each program of a result directory."""
     result = json.loads((place / "result.json").read_text())
     machine = result["description"]
     each = machine["llcs_per_node"] * machine["cores_per_llc"] * machine["threads_per_core"]
     keys = {"nodes": [range(n * each, n * each + each) for n in range(machine["nodes"])], "words": []}
+    said = subprocess.run([ondeloc, "topology", "-t", place / "results/machine.xml", "--format", "json"], capture_output=True, text=True, check=True)
+    distances = Distances(machine, json.loads(said.stdout)["latency"])
     lines = []
     for program in dict.fromkeys(row["program"] for row in result["rows"]):
         rows = [row for row in result["rows"] if row["program"] == program and row.get("cpus") and "@" not in row["mapping"]]
@@ -74,10 +115,14 @@ def judge(place, ondeloc):
         times = [row["seconds"] for row in rows]
         predicted = [evaluate(ondeloc, place, program, row["cpus"], keys) for row in rows]
         columns = {term: [entry.get(term) for entry in predicted] for term in TERMS if all(entry.get(term) is not None for entry in predicted)}
-        columns["far messages"] = [messages_far(place, program, row["cpus"], machine) for row in rows]
+        traffic = list(traffic_of(place, program))
+        columns["far messages"] = [messages_far(traffic, row["cpus"], distances) for row in rows]
+        columns["largest sends"] = [largest_sends(traffic, row["cpus"], distances) for row in rows]
+        if "congestion" in columns:
+            columns["fullest"] = [max(pair) for pair in zip(columns["congestion"], columns["largest sends"])]
         found = {name: spearman(values, times) for name, values in columns.items()}
         best = min(times)
-        picked = times[columns["total"].index(min(columns["total"]))] / best if "total" in columns else None
+        picked = {name: mean_of_least(values, times) / best for name, values in columns.items() if name in CHOOSERS}
         lines.append({"machine": machine["name"], "program": program, "mappings": len(rows), "spread": max(times) / best,
                       "correlation": found, "chosen_over_best": picked})
     return lines
@@ -91,10 +136,17 @@ def main(chosen):
         return 1
     names = list(lines[0]["correlation"])
     print(tables.NOTE.format(name=", ".join(dict.fromkeys(line["machine"] for line in lines))))
-    print("rank correlation (Spearman) with simulated time; chosen: time of the mapping with the least predicted cost over the best")
-    print(f"{'machine':8} {'program':10} {'mappings':>8} {'slowest':>8} " + " ".join(f"{name:>12}" for name in names) + f" {'chosen':>7}")
+    print("rank correlation (Spearman) with simulated time. fullest: the larger of congestion and the largest sends of a rank. chosen by: time of the")
+    print("mapping with the least value of that term (the mean of several) over the best")
+    choosers = [name for name in CHOOSERS if name in lines[0]["chosen_over_best"]]
+    print(f"{'machine':8} {'program':10} {'mappings':>8} {'slowest':>8} " + " ".join(f"{name:>13}" for name in names)
+          + "   chosen by " + " ".join(f"{name:>13}" for name in choosers))
     for line in lines:
-        cells = " ".join(f"{line['correlation'][name]:12.2f}" if line["correlation"].get(name) is not None else f"{'-':>12}" for name in names)
-        chosen_over = f"{line['chosen_over_best']:7.3f}" if line["chosen_over_best"] else f"{'-':>7}"
-        print(f"{line['machine']:8} {line['program']:10} {line['mappings']:8} {line['spread']:8.3f} {cells} {chosen_over}")
+        cells = " ".join(cell(line["correlation"].get(name), 13, 2) for name in names)
+        chosen_over = " ".join(cell(line["chosen_over_best"].get(name), 13, 3) for name in choosers)
+        print(f"{line['machine']:8} {line['program']:10} {line['mappings']:8} {line['spread']:8.3f} {cells}             {chosen_over}")
     return 0
+
+
+def cell(value, width, digits):
+    return f"{'-':>{width}}" if value is None else f"{value:{width}.{digits}f}"
