@@ -35,18 +35,27 @@ def spearman(a, b):
     return sum((x - mean) * (y - mean) for x, y in zip(a, b)) / spread ** 0.5 if spread else None
 
 
+def ask(place, *words):
+    """Returns the answer of `ondeloc`, read from JSON."""
+    done = subprocess.run([*map(str, words), "--format", "json"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ValueError(f"--judge {place}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def latencies(ondeloc, place):
+    """Seconds of a message, by the name of the smallest domain that two ranks share."""
+    return ask(place, ondeloc, "topology", "-t", place / "results/machine.xml")["latency"]
+
+
 def evaluate(ondeloc, place, program, cpus, keys):
     """Predicted cost of one mapping, with its terms."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as mapping:
         nodes = {cpu: node for node, cpus_of in enumerate(keys["nodes"]) for cpu in cpus_of}
         json.dump({"ranks": [{"rank": rank, "numa": nodes[cpu], "pus": [cpu]} for rank, cpu in enumerate(cpus)]}, mapping)
         mapping.flush()
-        words = [ondeloc, "evaluate", "-t", place / "results/machine.xml", "-m", place / f"results/{program}/matrix.csv",
-                 "--mapping", mapping.name, "--format", "json", *keys["words"]]
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ValueError(f"--judge {place}: {done.stderr.strip()}")
-    said = json.loads(done.stdout)
+        said = ask(place, ondeloc, "evaluate", "-t", place / "results/machine.xml", "-m", place / f"results/{program}/matrix.csv",
+                   "--mapping", mapping.name, *keys["words"])
     return {**said, **said.get("cost", {})}
 
 
@@ -105,14 +114,13 @@ def judge(place, ondeloc):
     machine = result["description"]
     each = machine["llcs_per_node"] * machine["cores_per_llc"] * machine["threads_per_core"]
     keys = {"nodes": [range(n * each, n * each + each) for n in range(machine["nodes"])], "words": []}
-    said = subprocess.run([ondeloc, "topology", "-t", place / "results/machine.xml", "--format", "json"], capture_output=True, text=True, check=True)
-    distances = Distances(machine, json.loads(said.stdout)["latency"])
     lines = []
     for program in dict.fromkeys(row["program"] for row in result["rows"]):
         rows = [row for row in result["rows"] if row["program"] == program and row.get("cpus") and "@" not in row["mapping"]]
         if len(rows) < 5 or not (place / f"results/{program}/matrix.csv").exists():
             continue
         times = [row["seconds"] for row in rows]
+        distances = Distances(machine, latencies(ondeloc, place))
         predicted = [evaluate(ondeloc, place, program, row["cpus"], keys) for row in rows]
         columns = {term: [entry.get(term) for entry in predicted] for term in TERMS if all(entry.get(term) is not None for entry in predicted)}
         traffic = list(traffic_of(place, program))
