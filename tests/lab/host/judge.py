@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 
 from . import tables
+from .machine import Machine
 
 TERMS = ("total", "congestion", "locality", "remote_share", "peak_load")
 CHOOSERS = ("total", "largest sends", "fullest")  # what could choose a mapping
@@ -43,19 +44,13 @@ def ask(place, *words):
     return json.loads(done.stdout)
 
 
-def latencies(ondeloc, place):
-    """Seconds of a message, by the name of the smallest domain that two ranks share."""
-    return ask(place, ondeloc, "topology", "-t", place / "results/machine.xml")["latency"]
-
-
-def evaluate(ondeloc, place, program, cpus, keys):
+def evaluate(ondeloc, place, program, cpus, machine):
     """Predicted cost of one mapping, with its terms."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as mapping:
-        nodes = {cpu: node for node, cpus_of in enumerate(keys["nodes"]) for cpu in cpus_of}
-        json.dump({"ranks": [{"rank": rank, "numa": nodes[cpu], "pus": [cpu]} for rank, cpu in enumerate(cpus)]}, mapping)
+        json.dump({"ranks": [{"rank": rank, "numa": machine.node_of(cpu), "pus": [cpu]} for rank, cpu in enumerate(cpus)]}, mapping)
         mapping.flush()
         said = ask(place, ondeloc, "evaluate", "-t", place / "results/machine.xml", "-m", place / f"results/{program}/matrix.csv",
-                   "--mapping", mapping.name, *keys["words"])
+                   "--mapping", mapping.name)
     return {**said, **said.get("cost", {})}
 
 
@@ -66,37 +61,25 @@ def traffic_of(place, program):
         yield int(source), int(target), float(sent), float(messages[0]) if messages else 0.0
 
 
-class Distances:
-    """The default latencies of `ondeloc` by the smallest domain that two CPUs of a machine of the lab share."""
-
-    def __init__(self, machine, latency):
-        self.cores_per_llc = machine["threads_per_core"] * machine["cores_per_llc"]
-        self.llcs_per_node = machine["llcs_per_node"]
-        self.latency = latency
-
-    def llc_of(self, cpu):
-        return cpu // self.cores_per_llc
-
-    def further(self, a, b):
-        """Seconds that a message between two CPUs takes more than one inside a last-level cache."""
-        near = self.latency["llc"]
-        if self.llc_of(a) == self.llc_of(b):
-            return 0.0
-        same_node = self.llc_of(a) // self.llcs_per_node == self.llc_of(b) // self.llcs_per_node
-        return self.latency["node" if same_node else "machine"] - near
-
-
-def messages_far(traffic, cpus, distances):
+def messages_far(traffic, cpus, machine):
     """Messages between last-level caches: what counting messages alone says."""
-    return sum(messages for source, target, _, messages in traffic if distances.llc_of(cpus[source]) != distances.llc_of(cpus[target]))
+    return sum(messages for source, target, _, messages in traffic if machine.llc_of(cpus[source]) != machine.llc_of(cpus[target]))
 
 
-def largest_sends(traffic, cpus, distances):
+def further(machine, latency, a, b):
+    """Seconds that a message between two CPUs takes more than one inside a last-level cache. `latency`: seconds, by the name of the smallest
+    domain that two ranks share."""
+    if machine.llc_of(a) == machine.llc_of(b):
+        return 0.0
+    return latency["node" if machine.node_of(a) == machine.node_of(b) else "machine"] - latency["llc"]
+
+
+def largest_sends(traffic, cpus, machine, latency):
     """Seconds that the sends of the rank with the largest ones take more than inside a cache: a message takes the latency of its level, a byte
     as long as if seven lines of 64 bytes were under way at once. All ranks wait for the slowest one (BSP: Valiant, CACM 33(8), 1990)."""
     seconds = {}
     for source, target, sent, messages in traffic:
-        each = distances.further(cpus[source], cpus[target])
+        each = further(machine, latency, cpus[source], cpus[target])
         seconds[source] = seconds.get(source, 0.0) + each * (messages + sent / (7 * 64))
     return max(seconds.values(), default=0.0)
 
@@ -111,27 +94,26 @@ def mean_of_least(values, times):
 def judge(place, ondeloc):
     """One entry for each program of a result directory."""
     result = json.loads((place / "result.json").read_text())
-    machine = result["description"]
-    each = machine["llcs_per_node"] * machine["cores_per_llc"] * machine["threads_per_core"]
-    keys = {"nodes": [range(n * each, n * each + each) for n in range(machine["nodes"])], "words": []}
+    machine = Machine(result["description"])
+    latency = None  # asked for once a program can be judged
     lines = []
     for program in dict.fromkeys(row["program"] for row in result["rows"]):
         rows = [row for row in result["rows"] if row["program"] == program and row.get("cpus") and "@" not in row["mapping"]]
         if len(rows) < 5 or not (place / f"results/{program}/matrix.csv").exists():
             continue
+        latency = latency or ask(place, ondeloc, "topology", "-t", place / "results/machine.xml")["latency"]
         times = [row["seconds"] for row in rows]
-        distances = Distances(machine, latencies(ondeloc, place))
-        predicted = [evaluate(ondeloc, place, program, row["cpus"], keys) for row in rows]
+        predicted = [evaluate(ondeloc, place, program, row["cpus"], machine) for row in rows]
         columns = {term: [entry.get(term) for entry in predicted] for term in TERMS if all(entry.get(term) is not None for entry in predicted)}
         traffic = list(traffic_of(place, program))
-        columns["far messages"] = [messages_far(traffic, row["cpus"], distances) for row in rows]
-        columns["largest sends"] = [largest_sends(traffic, row["cpus"], distances) for row in rows]
+        columns["far messages"] = [messages_far(traffic, row["cpus"], machine) for row in rows]
+        columns["largest sends"] = [largest_sends(traffic, row["cpus"], machine, latency) for row in rows]
         if "congestion" in columns:
             columns["fullest"] = [max(pair) for pair in zip(columns["congestion"], columns["largest sends"])]
         found = {name: spearman(values, times) for name, values in columns.items()}
         best = min(times)
         picked = {name: mean_of_least(values, times) / best for name, values in columns.items() if name in CHOOSERS}
-        lines.append({"machine": machine["name"], "program": program, "mappings": len(rows), "spread": max(times) / best,
+        lines.append({"machine": machine.name, "program": program, "mappings": len(rows), "spread": max(times) / best,
                       "correlation": found, "chosen_over_best": picked})
     return lines
 

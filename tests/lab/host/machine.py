@@ -8,23 +8,28 @@ MEMORY_MIB = 3072  # below the hole of the PC's address map, so that each node i
 
 
 class Machine:
-    def __init__(self, name):
-        self.path = pathlib.Path(name) if "/" in name else PLACE / f"{name}.json"
-        if not self.path.exists():
-            known = ", ".join(sorted(path.stem for path in PLACE.glob("*.json")))
-            raise ValueError(f"--machine {name}: {self.path} does not exist; known are {known}, or give a path with a slash")
-        try:
-            self.json = json.loads(self.path.read_text())
-            self.name, self.nodes = self.json["name"], self.json["nodes"]
-            self.llcs_per_node, self.cores_per_llc = self.json["llcs_per_node"], self.json["cores_per_llc"]
-            self.threads = self.json["threads_per_core"]
-        except (ValueError, KeyError) as problem:
-            raise ValueError(f"{self.path}: not a description of a machine: {problem}") from None
+    def __init__(self, description, path=None):
+        self.json, self.path = description, path
+        self.name, self.nodes = self.json["name"], self.json["nodes"]
+        self.llcs_per_node, self.cores_per_llc = self.json["llcs_per_node"], self.json["cores_per_llc"]
+        self.threads = self.json["threads_per_core"]
         self.llcs = self.nodes * self.llcs_per_node
         self.cores = self.llcs * self.cores_per_llc
         self.cpus = self.cores * self.threads
         self.node_mib = MEMORY_MIB // self.nodes
         self.way = self._ways()
+
+    @classmethod
+    def named(cls, name):
+        """The machine of a file: a name in tests/lab/machines, or a path with a slash."""
+        path = pathlib.Path(name) if "/" in name else PLACE / f"{name}.json"
+        if not path.exists():
+            known = ", ".join(sorted(path.stem for path in PLACE.glob("*.json")))
+            raise ValueError(f"--machine {name}: {path} does not exist; known are {known}, or give a path with a slash")
+        try:
+            return cls(json.loads(path.read_text()), path)
+        except (ValueError, KeyError) as problem:
+            raise ValueError(f"{path}: not a description of a machine: {problem}") from None
 
     def _ways(self):
         """Nanoseconds that a request from node to node and its answer lose."""

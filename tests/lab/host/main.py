@@ -147,7 +147,7 @@ def main(words, _):
                 raise ValueError(f"{program} not found: run etc/install-packages --tests")
         good = True
         for name in chosen.machine.split(","):
-            machine = Machine(name)
+            machine = Machine.named(name)
             out = pathlib.Path(chosen.output) / machine.name
             out.mkdir(parents=True, exist_ok=True)
             result = run_machine(machine, chosen, out.resolve())
