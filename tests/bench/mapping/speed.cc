@@ -22,16 +22,10 @@ namespace {
 
 constexpr double kNone = 1e300;
 
-double time_of(const MapRequest& request, Mapping& mapping) {
+template <class Compute>
+double time_of(Compute compute, const MapRequest& request, Mapping& mapping) {
   const std::uint64_t begin = cpu_ns();
-  mapping = *compute_mapping("coordinated", request);
-  return 1e-9 * static_cast<double>(cpu_ns() - begin);
-}
-
-// The mapper's decision in an interval whose traffic is that of the last one.
-double time_of_known(KnownMapping& known, const MapRequest& request, Mapping& mapping) {
-  const std::uint64_t begin = cpu_ns();
-  mapping = *known.compute("coordinated", request);
+  mapping = *compute("coordinated", request);
   return 1e-9 * static_cast<double>(cpu_ns() - begin);
 }
 
@@ -46,15 +40,18 @@ bool compare(const Input& input, const Shape& shape, int turns) {
   double fresh = kNone, kept = kNone, known = kNone, peer = kNone, alone = kNone;
   Mapping mapping, again, reused;
   KnownMapping answer;
-  time_of(problem.request(), mapping);
+  const auto ask = [&](auto algorithm, const MapRequest& request) {
+    return answer.compute(algorithm, request);
+  };
+  time_of(compute_mapping, problem.request(), mapping);
   for (int turn = 0; turn < turns; ++turn) {
     problem.previous.clear();
     peer = std::min(peer, time_of_peer(problem, Threads::kAsCalled));
     alone = std::min(alone, time_of_peer(problem, Threads::kOne));
-    fresh = std::min(fresh, time_of(problem.request(), mapping));
+    fresh = std::min(fresh, time_of(compute_mapping, problem.request(), mapping));
     problem.previous = mapping;
-    kept = std::min(kept, time_of(problem.request(), again));
-    known = std::min(known, time_of_known(answer, problem.request(), reused));
+    kept = std::min(kept, time_of(compute_mapping, problem.request(), again));
+    known = std::min(known, time_of(ask, problem.request(), reused));
   }
   fmt::print(
       "{:<18} {:>8} {:>8} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>7.2f} {:>7.2f} "

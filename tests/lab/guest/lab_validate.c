@@ -110,8 +110,6 @@ static void* reader(void* argument) {
   readers[i].memory = memory_of(readers[i].node, kStreamBytes);
   pthread_barrier_wait(&together);
   if (i == 0) LAB_TRIGGER(1, 0);
-  pthread_barrier_wait(&together);
-  if (i == 0) LAB_TRIGGER(3, 0);
   for (int round = 0; round < kRounds; ++round) readers[i].seconds[round] = read_once(i, round);
   if (i == 0) LAB_TRIGGER(4, 2);
   pthread_barrier_wait(&together);

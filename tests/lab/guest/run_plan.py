@@ -124,7 +124,7 @@ class Runner:
 
     def batch(self, program, mappings):
         """All runs of the program under these mappings, some in each launch. As root: memory that ranks share has to move. The first run of a
-        launch takes up to a tenth longer than later ones under the same mapping, so it is one more that nobody counts."""
+        launch takes longer than later ones under the same mapping, so it is one more that nobody counts."""
         rounds = [(mapping, number + 1) for number in range(self.plan["runs"]) for mapping in mappings]
         for at in range(0, len(rounds), self.plan["batch"]):
             entries, lines, begin = [], [], time.monotonic()
