@@ -40,6 +40,20 @@ static char* memory_of(int node, size_t bytes) {
   return place;
 }
 
+// Another process of the guest or its kernel can hold up a measurement, and 20 µs are enough to
+// spoil one of a private cache. Hence each figure is the median of some rounds.
+enum { kRounds = 5 };
+
+static int smaller_first(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double rounds[kRounds]) {
+  qsort(rounds, kRounds, sizeof *rounds, smaller_first);
+  return rounds[kRounds / 2];
+}
+
 static void* follow(void** at, long hops) {
   for (long i = 0; i < hops; i += 8) {
     at = *at, at = *at, at = *at, at = *at;
@@ -65,19 +79,21 @@ static int chase(int cpu, int node, size_t kib) {
   void** at = (void**)(memory + kLine * order[0]);
   const long hops = 40000;
   LAB_TRIGGER(1, 0);
-  if (lines < (size_t)hops) at = follow(at, (long)lines * 2);  // brings what fits into the caches
-  const double begin = seconds();
-  at = follow(at, hops);
-  const double end = seconds();
+  if (lines < (size_t)hops) at = follow(at, (long)lines * 2);  // fills the caches
+  double ns[kRounds];
+  for (int round = 0; round < kRounds; ++round) {
+    const double begin = seconds();
+    at = follow(at, hops);
+    ns[round] = (seconds() - begin) / (double)hops * 1e9;
+  }
   LAB_TRIGGER(2, 0);
   printf("{\"what\":\"chase\",\"cpu\":%d,\"node\":%d,\"kib\":%zu,\"ns\":%.3f,\"end\":%d}\n", cpu,
-         node, kib, (end - begin) / (double)hops * 1e9, at == NULL);
+         node, kib, median(ns), at == NULL);
   return 0;
 }
 
-// A reader that is held up (by another process of the guest, say) leaves more of the bandwidth to
-// the others, and the sum of all rates then shows too much. Hence the median of some rounds.
-enum { kRounds = 5 };
+// A reader that is held up leaves more of the bandwidth to the others, and the sum of all rates
+// then shows too much.
 static struct {
   int cpu, node;
   double seconds[kRounds];
@@ -117,20 +133,14 @@ static void* reader(void* argument) {
   return NULL;
 }
 
-static int smaller_first(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-
-static double median_of_rounds(int count) {
+static double gbytes_per_s_of(int count) {
   double gbytes_per_s[kRounds] = {0};
   for (int round = 0; round < kRounds; ++round) {
     for (int i = 0; i < count; ++i) {
       gbytes_per_s[round] += (double)kStreamBytes / readers[i].seconds[round] / 1e9;
     }
   }
-  qsort(gbytes_per_s, kRounds, sizeof *gbytes_per_s, smaller_first);
-  return gbytes_per_s[kRounds / 2];
+  return median(gbytes_per_s);
 }
 
 static int stream(int node, int count, char** cpus) {
@@ -143,13 +153,23 @@ static int stream(int node, int count, char** cpus) {
   }
   for (int i = 0; i < count; ++i) pthread_join(threads[i], NULL);
   printf("{\"what\":\"stream\",\"node\":%d,\"cpus\":%d,\"first\":%d,\"gbytes_per_s\":%.4f}\n", node,
-         count, readers[0].cpu, median_of_rounds(count));
+         count, readers[0].cpu, gbytes_per_s_of(count));
   return 0;
 }
 
-enum { kHandovers = 2000 };
+enum { kWarmUp = 200, kHandovers = 1800 };
 static volatile long* line;
 static int sides[2];
+
+static void take_turns(long side, long first, long end) {
+  for (long turn = first + side; turn < end; turn += 2) {
+    while (*line != turn) {
+    }
+    *line = turn + 1;
+  }
+  while (side == 0 && *line != end) {
+  }
+}
 
 static void* hand_over(void* argument) {
   const long side = (long)argument;
@@ -157,20 +177,18 @@ static void* hand_over(void* argument) {
   pthread_barrier_wait(&together);
   if (side == 0) LAB_TRIGGER(1, 0);
   pthread_barrier_wait(&together);
-  double begin = 0;
-  for (long turn = side; turn < kHandovers; turn += 2) {
-    if (turn == 200) begin = seconds();
-    while (*line != turn) {
-    }
-    *line = turn + 1;
+  take_turns(side, 0, kWarmUp);
+  double ns[kRounds];
+  for (int round = 0; round < kRounds; ++round) {
+    const long first = kWarmUp + (long)round * kHandovers;
+    const double begin = seconds();
+    take_turns(side, first, first + kHandovers);
+    ns[round] = (seconds() - begin) / kHandovers * 1e9;
   }
   if (side == 0) {
-    while (*line != kHandovers) {
-    }
-    const double end = seconds();
     LAB_TRIGGER(4, 3);
     printf("{\"what\":\"handover\",\"from\":%d,\"to\":%d,\"ns\":%.2f", sides[0], sides[1],
-           (end - begin) / (kHandovers - 200) * 1e9);
+           median(ns));
   }
   pthread_barrier_wait(&together);
   if (side == 0) LAB_TRIGGER(2, 0);
