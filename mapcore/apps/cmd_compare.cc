@@ -51,10 +51,12 @@ std::string percent(double part, double whole) {
 
 std::string row_text(const std::string& name, const TimedMapping& result) {
   const Cost& cost = result.cost;
-  return fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6.3f} {:>5} {:>9}\n", name_cell(name),
-                     seconds_text(cost.total), seconds_text(cost.congestion),
-                     seconds_text(cost.locality), share_text(cost.remote_share), cost.peak_load,
-                     result.migrations, seconds_text(result.seconds));
+  return fmt::format(
+      "{:<16} {:>10} {:>10}{} {:>10} {:>6} {:>6.3f} {:>5} {:>9}\n", name_cell(name),
+      seconds_text(cost.total), seconds_text(cost.congestion),
+      cost.busiest_rank < 0 ? "" : fmt::format(" {:>10}", seconds_text(cost.busiest)),
+      seconds_text(cost.locality), share_text(cost.remote_share), cost.peak_load, result.migrations,
+      seconds_text(result.seconds));
 }
 
 struct Row {
@@ -81,6 +83,7 @@ nlohmann::ordered_json row_json(const Row& row) {
                                  {"migrations", result.migrations},
                                  {"seconds", result.seconds}};
   if (result.cost.remote_share) json["remote_share"] = *result.cost.remote_share;
+  if (result.cost.busiest_rank >= 0) json["busiest"] = result.cost.busiest;
   if (result.cost.far_share) {
     json["far_share"] = *result.cost.far_share;
     json["adapter_time"] = result.cost.adapter_time;
@@ -208,9 +211,7 @@ Result<std::string> run_compare(const CompareOptions& options) {
   Layouts layouts(
       options, *choice, *work,
       is_recorded ? recorded_cpus_per_task(*source, options.traffic.file, *choice, ranks) : 0);
-  std::string text =
-      fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6} {:>5} {:>9}\n", "algorithm", "cost",
-                  "congestion", "locality", "remote", "peak", "moves", "computed");
+  std::string text;
   std::vector<Row> rows;
   const CostModel* model = nullptr;
   for (const std::string& name :
@@ -227,9 +228,17 @@ Result<std::string> run_compare(const CompareOptions& options) {
   }
   if (options.format == "json") return to_json_text(rows);
   text += levels_text(rows) + "\n" + second_run_text(rows, options.previous.empty(), *work, *model);
-  return text +
-         "cost = congestion + locality, predicted; remote: share of bytes between NUMA\n"
-         "nodes; peak: heaviest node / mean; moves: ranks that change their NUMA node\n" +
+  const bool ranks_count = model != nullptr && model->knows_ranks;
+  return fmt::format("{:<16} {:>10} {:>10}{} {:>10} {:>6} {:>6} {:>5} {:>9}\n", "algorithm", "cost",
+                     "congestion", ranks_count ? fmt::format(" {:>10}", "busiest") : "", "locality",
+                     "remote", "peak", "moves", "computed") +
+         text +
+         (ranks_count
+              ? "cost = max(congestion, busiest) + locality, predicted; busiest: the rank whose\n"
+                "messages take longest; remote: share of bytes between NUMA nodes; peak:\n"
+                "heaviest node / mean; moves: ranks that change their NUMA node\n"
+              : "cost = congestion + locality, predicted; remote: share of bytes between NUMA\n"
+                "nodes; peak: heaviest node / mean; moves: ranks that change their NUMA node\n") +
          (has_ways(rows)
               ? "off-node: share of the bytes to other nodes that ranks send from another NUMA\n"
                 "node than that of their network adapter\n"

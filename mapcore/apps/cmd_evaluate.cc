@@ -91,6 +91,7 @@ nlohmann::ordered_json cost_json(const Cost& cost) {
                                  {"remote_share", nullptr},
                                  {"peak_load", cost.peak_load}};
   if (cost.remote_share) json["remote_share"] = *cost.remote_share;
+  if (cost.busiest_rank >= 0) json["busiest"] = cost.busiest;
   if (cost.far_share) {
     json["far_share"] = *cost.far_share;
     json["adapter_time"] = cost.adapter_time;
@@ -157,33 +158,42 @@ std::string far_text(const Cost& cost) {
 
 std::string cost_text(const Cost& cost) {
   return fmt::format(
-             "predicted cost  {} = congestion {} + locality {}\n"
+             "predicted cost  {} = {}\n"
              "remote share    {}   (bytes between NUMA nodes / all bytes)\n"
              "peak load       {:.4f}   (heaviest node / mean)\n",
-             seconds_text(cost.total), seconds_text(cost.congestion), seconds_text(cost.locality),
-             share_text(cost.remote_share), cost.peak_load) +
+             seconds_text(cost.total), terms_text(cost), share_text(cost.remote_share),
+             cost.peak_load) +
          far_text(cost);
 }
 
 std::string series_text(const std::vector<Term>& terms) {
-  const bool has_far = std::any_of(
-      terms.begin(), terms.end(), [](const Term& term) { return term.cost.far_share.has_value(); });
+  const auto any = [&](auto has) { return std::any_of(terms.begin(), terms.end(), has); };
+  const bool has_far = any([](const Term& term) { return term.cost.far_share.has_value(); });
+  const bool has_ranks = any([](const Term& term) { return term.cost.busiest_rank >= 0; });
+  const auto row = [&](const auto& first, const std::string& cost, const std::string& congestion,
+                       const std::string& busiest, const std::string& locality) {
+    return fmt::format("{:>8} {:>12} {:>12}{} {:>12}", first, cost, congestion,
+                       has_ranks ? fmt::format(" {:>12}", busiest) : "", locality);
+  };
   std::string text =
-      fmt::format("{:>8} {:>12} {:>12} {:>12} {:>8} {:>9}{}\n", "interval", "cost", "congestion",
-                  "locality", "remote", "peak load", has_far ? "      far" : "");
+      row("interval", "cost", "congestion", "busiest rank", "locality") +
+      fmt::format(" {:>8} {:>9}{}\n", "remote", "peak load", has_far ? "      far" : "");
   Cost sum;
   for (std::size_t t = 0; t < terms.size(); ++t) {
     const Cost& cost = terms[t].cost;
-    text += fmt::format("{:>8} {:>12} {:>12} {:>12} {:>8} {:>9.3f}{}\n", t,
-                        seconds_text(cost.total), seconds_text(cost.congestion),
-                        seconds_text(cost.locality), share_text(cost.remote_share), cost.peak_load,
+    text += row(t, seconds_text(cost.total), seconds_text(cost.congestion),
+                seconds_text(cost.busiest), seconds_text(cost.locality)) +
+            fmt::format(" {:>8} {:>9.3f}{}\n", share_text(cost.remote_share), cost.peak_load,
                         has_far ? fmt::format(" {:>8}", share_text(cost.far_share)) : "");
     sum.total += cost.total;
     sum.congestion += cost.congestion;
+    sum.busiest += cost.busiest;
     sum.locality += cost.locality;
   }
-  return text + fmt::format("{:>8} {:>12} {:>12} {:>12}\n", "sum", seconds_text(sum.total),
-                            seconds_text(sum.congestion), seconds_text(sum.locality));
+  return text +
+         row("sum", seconds_text(sum.total), seconds_text(sum.congestion),
+             seconds_text(sum.busiest), seconds_text(sum.locality)) +
+         "\n";
 }
 
 std::string to_json_text(const MachineChoice& choice, const std::vector<Term>& terms,

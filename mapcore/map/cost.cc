@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mapcore/base/quantity.h"
+
 namespace ondeloc {
 namespace {
 
@@ -18,7 +20,9 @@ void add_way(const CostModel& model, int rank, const Slot& here, double bytes, L
   loads.far += bytes;
   loads.link[static_cast<std::size_t>(std::min(k, home) * model.nodes + std::max(k, home))] +=
       bytes;
-  loads.adapter_time += bytes * model.byte_cost_to_node(here.seat.llc, home);
+  const double seconds = bytes * model.byte_cost_to_node(here.seat.llc, home);
+  loads.adapter_time += seconds;
+  if (!loads.rank.empty()) loads.rank[rank] += seconds;
 }
 
 }  // namespace
@@ -32,7 +36,8 @@ Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& 
   for (const SlotIndex slot : mapping) slot_of.push_back(&slots[slot.value]);
   Loads loads{std::vector<double>(n), std::vector<double>(n * n),
               std::vector<double>(model.port.size()),
-              std::vector<double>(model.adapters.pool.empty() ? 0 : model.adapters.pools.size())};
+              std::vector<double>(model.adapters.pool.empty() ? 0 : model.adapters.pools.size()),
+              std::vector<double>(model.knows_ranks ? mapping.size() : 0)};
   const bool has_ports = !model.port.empty(), has_ways = model.adapters.count(off_node);
   for (int i = 0; i < ranks; ++i) {
     const Slot& here = *slot_of[i];
@@ -59,8 +64,15 @@ Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& 
         loads.port[here.seat.llc.value] += amount;
         loads.port[there.seat.llc.value] += amount;
       }
-      loads.byte_time += edges[e].bytes * model.byte_cost_between(here.seat, there.seat);
-      loads.message_time += messages[e] * model.message_cost_between(here.seat, there.seat);
+      const double bytes = edges[e].bytes * model.byte_cost_between(here.seat, there.seat);
+      const double waits = messages[e] * model.message_cost_between(here.seat, there.seat);
+      loads.byte_time += bytes;
+      loads.message_time += waits;
+      if (loads.rank.empty()) continue;
+      const double seconds =
+          ranks * (model.byte_factor(ranks) * bytes + model.message_factor(ranks) * waits);
+      loads.rank[i] += seconds;
+      loads.rank[edges[e].peer] += seconds;
     }
   }
   loads.byte_time *= model.byte_factor(ranks);
@@ -108,12 +120,24 @@ Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traff
   cost.message_time = loads.message_time;
   cost.adapter_time = loads.adapter_time;
   cost.locality = loads.byte_time + loads.message_time + loads.adapter_time;
-  cost.total = cost.congestion + cost.locality;
+  if (!loads.rank.empty()) {
+    const auto busiest = std::max_element(loads.rank.begin(), loads.rank.end());
+    cost.busiest = *busiest;
+    cost.busiest_rank = static_cast<int>(busiest - loads.rank.begin());
+  }
+  cost.total = std::max(cost.congestion, cost.busiest) + cost.locality;
   const double all = model.weight == Weight::kMessages ? traffic.total_messages() : traffic.total();
   if (all > 0) cost.remote_share = loads.remote / all;
   if (loads.all_off_node > 0) cost.far_share = loads.far / loads.all_off_node;
   cost.peak_load = sum > 0 ? most / (sum / static_cast<double>(n)) : 0;
   return cost;
+}
+
+std::string terms_text(const Cost& cost) {
+  const std::string locality = " + locality " + seconds_text(cost.locality);
+  if (cost.busiest_rank < 0) return "congestion " + seconds_text(cost.congestion) + locality;
+  return fmt::format("max(congestion {}, busiest rank {}){}", seconds_text(cost.congestion),
+                     seconds_text(cost.busiest), locality);
 }
 
 DomainTraffic& DomainTraffic::operator+=(const DomainTraffic& more) {

@@ -11,7 +11,13 @@
 //   congestion = max(max_k M_k / B_k, max_j R_j / X_j, max_c P_c / Y_c, max_a D_a / Z_a)
 //   locality   = sum over all pairs of b T + m L / ranks       T, L: of the smallest common domain
 //              + sum over all ranks of their off-node bytes times T to the node of their adapter
-//   total      = congestion + locality                         seconds
+//   C_i        = sum over the pairs of rank i of b T + m L, and its off-node bytes as above
+//   busiest    = max_i C_i, only if CostModel::knows_ranks, else 0
+//   total      = max(congestion, busiest) + locality           seconds
+//
+// While a rank waits for its messages, the resources that they cross work: the longer of the two
+// counts. In C_i a message takes its latency and a byte the time between two cores, so that
+// locality is the mean of all C_i, halved because each pair has two ranks.
 //
 // Off-node bytes count once, on the rank's node and port. If the rank's adapter is on another node,
 // they also cross the link between (adapter_paths.h). D_a counts only if the mapping chooses the
@@ -41,6 +47,8 @@ struct Cost {
   double byte_time = 0;                // seconds
   double message_time = 0;             // seconds
   double adapter_time = 0;             // seconds
+  double busiest = 0;                  // seconds
+  int busiest_rank = -1;               // -1 if the model does not know the times of ranks
   std::optional<double> remote_share;  // bytes between nodes / all bytes between different ranks;
                                        // of messages with weight=messages
   // Off-node bytes of ranks that are not near their adapter / off-node bytes; empty if the model
@@ -58,6 +66,7 @@ struct Loads {
   std::vector<double> link;                // R_kl for k < l, amount, row-major nodes x nodes
   std::vector<double> port;                // P_c, amount; empty if the model has no ports
   std::vector<double> adapter;             // D_a, bytes; empty if the mapping chooses no adapters
+  std::vector<double> rank;                // C_i, seconds; empty if the model does not know them
   double byte_time = 0, message_time = 0;  // seconds
   double adapter_time = 0;                 // seconds
   double far = 0, all_off_node = 0;        // off-node bytes of ranks far from their adapter, of all
@@ -71,6 +80,9 @@ Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& 
 // `off_node` (per rank, bytes in the interval) may be empty. REQUIRES: is_valid(mapping, slots).
 Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
               const Mapping& mapping, std::span<const double> off_node = {});
+
+// "congestion 2 ms + locality 1 ms", with the busiest rank if its time is known.
+std::string terms_text(const Cost& cost);
 
 // The traffic in each domain.
 struct DomainTraffic {

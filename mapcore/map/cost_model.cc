@@ -302,7 +302,7 @@ class Builder {
                                measured()->domain(nearest()).bandwidth > 0;
     if (bytes_by_file) model_.distance_source = measured()->source();
     const bool bytes_by_lines = !bytes_by_file && has_chiplets(machine_);
-    model_.byte_cost_is_shared = bytes_by_file || bytes_by_lines;
+    model_.byte_cost_is_shared = model_.knows_ranks = bytes_by_file || bytes_by_lines;
     model_.message_cost.assign(c * c, 0);
     model_.byte_cost.assign(c * c, 0);
     for (std::size_t i = 0; i < c; ++i) {

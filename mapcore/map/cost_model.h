@@ -53,6 +53,9 @@ struct CostModel {
   // between two cores). Otherwise T counts in full (T is a share of the bandwidth of all memory).
   std::vector<double> message_cost, byte_cost;
   bool byte_cost_is_shared = false;
+  // True if L and T are times between two cores of this machine, so that the time of each rank is
+  // known. Between compute nodes T is a share of the bandwidth of an adapter.
+  bool knows_ranks = false;
   // The same for two ranks in one cache that share a core, an L2, or only the cache.
   std::array<double, 3> message_cost_inside{}, byte_cost_inside{};
   AdapterPaths adapters;  // empty: off-node bytes cost nothing on their way to an adapter

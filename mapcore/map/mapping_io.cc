@@ -187,6 +187,7 @@ std::string to_json(const Machine& machine, const RankCpus& placement, const Map
                       {"peak_load", cost.peak_load}, {"migrations", report.migrations}};
   document["seconds"] = report.seconds;
   if (cost.remote_share) document["cost"]["remote_share"] = *cost.remote_share;
+  if (cost.busiest_rank >= 0) document["cost"]["busiest"] = cost.busiest;
   if (cost.far_share) document["cost"]["far_share"] = *cost.far_share;
   return json_text(document);
 }
@@ -198,10 +199,9 @@ std::string to_table(const Machine& machine, const RankCpus& placement, const Ma
     text += fmt::format("{:>4}  {:>9}  {}\n", names.of(rank),
                         numa_name(numa_os(machine, placement[rank])), placement[rank].to_list());
   }
-  text += fmt::format(
-      "\nalgorithm {}, computed in {}\npredicted cost {} (congestion {} + locality {})\n",
-      report.algorithm, seconds_text(report.seconds), seconds_text(report.cost.total),
-      seconds_text(report.cost.congestion), seconds_text(report.cost.locality));
+  text += fmt::format("\nalgorithm {}, computed in {}\npredicted cost {} ({})\n", report.algorithm,
+                      seconds_text(report.seconds), seconds_text(report.cost.total),
+                      terms_text(report.cost));
   text += fmt::format("remote share {}, peak load {:.3f}, migrations {}\n",
                       report.cost.remote_share ? fmt::format("{:.4f}", *report.cost.remote_share)
                                                : std::string("-"),

@@ -87,41 +87,53 @@ double TreeSearch::least_back(int from, int to) {
 
 void TreeSearch::consider(int rank, int partner, int to, const TreeEdge* edge, Choice& best) {
   work_ -= 1 + (target_.llcs + target_.links) / 8;
-  Value value = state_.least_after(rank, partner, to, edge);
+  Value value = state_.least_after(rank, partner, to, edge, best.value.cost);
   if (!is_better(value, best.value)) return;
-  if (!target_.is_one_node(state_.part()[rank], to))
-    value = state_.value_after(rank, partner, to, edge);
+  if (state_.busy().counts() || !target_.is_one_node(state_.part()[rank], to))
+    value = state_.value_after(rank, partner, to, edge, best.value.cost);
   if (is_better(value, best.value)) best = {value, partner, to};
 }
 
-void TreeSearch::consider_swaps(int rank, int to, double slack, Choice& best) {
+double TreeSearch::slack(double kept) const {
+  return state_.relief(kept) + kTieTolerance * state_.value().cost;
+}
+
+void TreeSearch::consider_swaps(int rank, int to, double kept, const BusyRanks::Beside& beside,
+                                Choice& best) {
   const int from = state_.part()[rank];
   const double alone = state_.price(rank, to) - state_.price(rank, from);
-  if (alone + least_back(to, from) >= slack) return;
+  const BusyRanks& busy = state_.busy();
+  const double most = slack(std::max(kept, beside.without(busy.near_cache(to))));
+  if (alone + least_back(to, from) >= most) return;
   work_ -= static_cast<std::int64_t>(state_.members(to).size()) / 4;
+  const double far = slack(std::max(kept, beside.most));
   for (const int other : state_.members(to)) {
     double more = alone + state_.price(other, from) - state_.price(other, to);
-    if (more >= slack) continue;
+    if (more >= most) continue;
+    if (const unsigned near = busy.near(other);
+        more >= (near == 0 ? far : slack(std::max(kept, beside.without(near)))))
+      continue;
     const TreeEdge* edge = edge_to_[other];
     if (edge != nullptr)
       more += 2 * target_.cost(*edge, from, to) - target_.cost(*edge, to, to) -
               target_.cost(*edge, from, from);
-    if (more < slack) consider(rank, other, to, edge, best);
+    if (more < most) consider(rank, other, to, edge, best);
   }
 }
 
 // Applies the best move or swap of the rank, if one improves the value.
 bool TreeSearch::improve(int rank) {
   const int from = state_.part()[rank];
-  const double tie = kTieTolerance * state_.value().cost;
   Choice best{state_.value()};
   for (const TreeEdge& edge : target_.row(rank)) edge_to_[edge.peer] = &edge;
   for (int to = 0; to < target_.llcs; ++to) {
     if (to == from || target_.capacity[to] == 0) continue;
-    const double slack = state_.relief(from, to) + tie;
+    const double kept = state_.kept_congestion(from, to);
+    const BusyRanks::Beside beside = state_.busy().beside(rank, from, to);
     const double alone = state_.price(rank, to) - state_.price(rank, from);
-    if (state_.free_slots(to) > 0 && alone < slack) consider(rank, -1, to, nullptr, best);
-    consider_swaps(rank, to, slack, best);
+    if (state_.free_slots(to) > 0 && alone < slack(std::max(kept, beside.most)))
+      consider(rank, -1, to, nullptr, best);
+    consider_swaps(rank, to, kept, beside, best);
   }
   for (const TreeEdge& edge : target_.row(rank)) edge_to_[edge.peer] = nullptr;
   work_ -= target_.llcs;
@@ -158,10 +170,19 @@ void TreeSearch::apply(int rank, int partner, int to) {
   work_ -= static_cast<std::int64_t>(target_.row(rank).size()) + target_.llcs;
 }
 
+// Any rank or, as often, the busiest rank or a peer of it.
+int TreeSearch::one_to_kick(std::uint64_t& random) const {
+  const int busiest = state_.busy().busiest();
+  if (busiest < 0 || below(random, 2) == 0) return below(random, target_.ranks);
+  const auto row = target_.row(busiest);
+  const int place = below(random, static_cast<int>(row.size()) + 1);
+  return place < static_cast<int>(row.size()) ? row[place].peer : busiest;
+}
+
 // Moves two ranks, each to any cache or, as often, to the cache of a peer.
 void TreeSearch::kick(std::uint64_t& random) {
   for (int turn = 0; turn < 2; ++turn) {
-    const int rank = below(random, target_.ranks);
+    const int rank = one_to_kick(random);
     const auto row = target_.row(rank);
     int to = below(random, target_.llcs);
     if (below(random, 2) == 0 && !row.empty())

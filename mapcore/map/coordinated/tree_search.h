@@ -44,12 +44,16 @@ class TreeSearch {
   void descend_from_all();
   void descend();
   bool improve(int rank);
-  void consider_swaps(int rank, int to, double slack, Choice& best);
+  // The most by which the locality may grow if a resource or a rank keeps this time.
+  double slack(double kept) const;
+  // `kept` is the congestion that stays (TreeState::kept_congestion).
+  void consider_swaps(int rank, int to, double kept, const BusyRanks::Beside& beside, Choice& best);
   void consider(int rank, int partner, int to, const TreeEdge* edge, Choice& best);
   double least_back(int from, int to);
   void apply(int rank, int partner, int to);
   void mark(int rank);
   void forget_around(int rank);
+  int one_to_kick(std::uint64_t& random) const;
   void kick(std::uint64_t& random);
   void go_back();
   bool bring_home(int rank, const Part& previous);

@@ -12,6 +12,7 @@
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/relabel.h"
 #include "mapcore/map/coordinated/tree_groups.h"
+#include "mapcore/map/coordinated/tree_relaxed.h"
 #include "mapcore/map/coordinated/tree_search.h"
 #include "mapcore/map/coordinated/tree_valuation.h"
 #include "mapcore/map/coordinated/tuning.h"
@@ -76,6 +77,7 @@ class TreeSolver {
       search_.offer(previous_);
     }
     search_.offer(fresh);
+    offer_relaxed();
     if (has_inside() || effort_ > 1) search_.iterate(tuning::kSeed, work());
     if (is_hard() && (previous_.empty() || is_less(search_.value().cost, now_)))
       search_.iterate(tuning::kSeed, tuning::kPlaceWorkOfFew * tree_.llcs * tree_.ranks);
@@ -109,6 +111,24 @@ class TreeSolver {
     const Part fresh = solve_inside(solve_nodes(kRough), kRough);
     const double now = tree_cost(tree_, previous_, kNoLimit, scratch_);
     return !is_less(tree_cost(tree_, fresh, now, scratch_), now);
+  }
+
+  // Searches on smoother costs (tree_relaxed.h), and offers the results.
+  void offer_relaxed() {
+    if (tree_.per_rank == 0) return;
+    if (tree_.ranks > tuning::kFewOnTree) {
+      const bool is_rank = is_busiest_rank_fullest(tree_, search_.best(), scratch_);
+      return offer_relaxed(is_rank ? tuning::kRelaxedRanks : tuning::kRelaxedLoads, 0);
+    }
+    for (const Relaxation& how : tuning::kRelaxations)
+      offer_relaxed(how, tuning::kRelaxedWork * tree_.ranks);
+  }
+  void offer_relaxed(const Relaxation& how, std::int64_t work) {
+    const TreeTarget relaxed = relaxed_target(tree_, search_.best(), how);
+    TreeSearch search(relaxed);
+    search.offer(search_.best());
+    if (work > 0) search.iterate(tuning::kSeed, work);
+    if (search.best() != search_.best()) search_.offer(search.best());
   }
 
   // Searches round after round from other seeds: from the best partition and, with several caches
@@ -297,7 +317,7 @@ class TreeSolver {
 
 bool nodes_tell_all(const MapRequest& request) {
   const CostModel& model = request.model;
-  if (model.llcs != model.nodes || !model.port.empty()) return false;
+  if (model.llcs != model.nodes || !model.port.empty() || model.knows_ranks) return false;
   if (model.adapters.count(request.off_node)) return false;
   const auto pairs = static_cast<std::size_t>(model.nodes * (model.nodes - 1) / 2);
   if (model.link_capacity.size() != pairs) return false;

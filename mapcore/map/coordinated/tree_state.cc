@@ -5,7 +5,7 @@
 
 namespace ondeloc::coordinated {
 
-TreeState::TreeState(const TreeTarget& target) : target_(target) {
+TreeState::TreeState(const TreeTarget& target) : target_(target), busy_(target) {
   const auto n = static_cast<std::size_t>(target.ranks);
   const auto c = static_cast<std::size_t>(target.llcs), k = static_cast<std::size_t>(target.nodes);
   part_.resize(n);
@@ -39,10 +39,12 @@ void TreeState::reset(const Part& part) {
     if (target_.has_ports) loads_.port[own] += target_.strength[i] - amount[own];
     add_links_of(i, node, 0.5, loads_.link);
     locality_ += price[own] / 2;
-    if (target_.way_cost.empty()) continue;
-    for (int c = 0; c < target_.llcs; ++c) price[c] += target_.cost_of_way(i, c);
-    locality_ += target_.cost_of_way(i, own);
-    add_way_of(i, node, 1, loads_);
+    if (!target_.way_cost.empty()) {
+      for (int c = 0; c < target_.llcs; ++c) price[c] += target_.cost_of_way(i, c);
+      locality_ += target_.cost_of_way(i, own);
+      add_way_of(i, node, 1, loads_);
+    }
+    busy_.set(i, price[own]);
   }
   refresh();
 }
@@ -92,9 +94,9 @@ void TreeState::add_way_of(int rank, int node, double sign, Loads& loads) const 
   if (const int pool = target_.way_pool[at]; pool >= 0) loads.adapter[pool] += bytes;
 }
 
-Value TreeState::value_of(const Loads& loads, double locality) const {
+Value TreeState::value_of(const Loads& loads, double locality, double busiest) const {
   Value value;
-  double most = 0;
+  double most = busiest;
   const auto add = [&](double seconds) {
     most = std::max(most, seconds);
     value.squares += seconds * seconds;
@@ -134,15 +136,16 @@ void TreeState::refresh() {
     fullest_adapter_ = std::max(fullest_adapter_, loads_.adapter[a] * target_.per_adapter[a]);
   congestion_ = std::max(
       {fullest_nodes_.seconds[0], fullest_link_, fullest_ports_.seconds[0], fullest_adapter_});
-  value_.cost = congestion_ + locality_;
+  busy_.find(part_);
+  value_.cost = most() + locality_;
 }
 
-double TreeState::relief(int a, int b) const {
+double TreeState::kept_congestion(int a, int b) const {
   const int m = target_.node_of[a], n = target_.node_of[b];
   double floor = m == n ? std::max({fullest_nodes_.seconds[0], fullest_link_, fullest_adapter_})
                         : std::max(target_.least_congestion, fullest_nodes_.without(m, n));
   if (target_.has_ports) floor = std::max(floor, fullest_ports_.without(a, b));
-  return std::max(0.0, congestion_ - floor);
+  return floor;
 }
 
 // Adds the changes of two moves, one after the other: the rank to `to`, then the partner back.
@@ -192,12 +195,49 @@ double TreeState::Fullest::without(int a, int b) const {
   return 0;
 }
 
-Value TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge) const {
-  const int from = part_[rank], m = target_.node_of[from], n = target_.node_of[to];
+Value TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge,
+                             double limit) const {
+  const double locality = locality_after(rank, partner, to, edge);
+  double busiest = 0, squares = 0;
+  if (busy_.counts()) {
+    busiest = std::max(mean_time(locality), least_busiest_after(rank, partner, to, edge));
+    if (is_less(limit, busiest + locality)) return {busiest + locality, 0, 0};
+  }
   const double amount = edge == nullptr ? 0 : edge->amount;
+  const double congestion = congestion_after(rank, partner, to, amount, squares);
+  return {std::max(congestion, busiest) + locality, squares, 0};
+}
+
+TreeState::OwnPrices TreeState::own_prices_after(int rank, int partner, int to,
+                                                 const TreeEdge* edge) const {
+  const int from = part_[rank];
+  OwnPrices own{price(rank, to), partner >= 0 ? price(partner, from) : 0};
+  if (edge != nullptr) {
+    const double apart = target_.cost(*edge, from, to);
+    own.mine += apart - target_.cost(*edge, to, to);
+    own.theirs += apart - target_.cost(*edge, from, from);
+  }
+  return own;
+}
+
+double TreeState::least_busiest_after(int rank, int partner, int to, const TreeEdge* edge) const {
+  const auto [mine, theirs] = own_prices_after(rank, partner, to, edge);
+  return busy_.least_after({rank, partner, part_[rank], to}, mine, theirs);
+}
+
+double TreeState::busiest_after(int rank, int partner, int to, const TreeEdge* edge,
+                                double limit) const {
+  const auto [mine, theirs] = own_prices_after(rank, partner, to, edge);
+  return busy_.after({rank, partner, part_[rank], to}, mine, theirs, limit);
+}
+
+double TreeState::congestion_after(int rank, int partner, int to, double amount,
+                                   double& squares) const {
+  const int from = part_[rank], m = target_.node_of[from], n = target_.node_of[to];
   const double strength = target_.strength[rank];
   const double back = partner >= 0 ? target_.strength[partner] : 0;
-  double most = fullest_link_, squares = value_.squares;
+  double most = fullest_link_;
+  squares = value_.squares;
   const auto change = [&](double load, double more, double per) {
     const double before = load * per, after = (load + more) * per;
     squares += (after - before) * (after + before);
@@ -224,7 +264,7 @@ Value TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge
     change(loads_.port[from], left, target_.per_port[from]);
     change(loads_.port[to], joined, target_.per_port[to]);
   }
-  return {most + locality_after(rank, partner, to, edge), squares, 0};
+  return most;
 }
 
 // Returns the time of the link that is the fullest now; 0 if ways to adapters load links too.
@@ -256,12 +296,21 @@ double TreeState::locality_after(int rank, int partner, int to, const TreeEdge* 
   return locality;
 }
 
-Value TreeState::value_after(int rank, int partner, int to, const TreeEdge* edge) const {
-  if (target_.node_of[part_[rank]] == target_.node_of[to])
-    return least_after(rank, partner, to, edge);
+Value TreeState::value_after(int rank, int partner, int to, const TreeEdge* edge,
+                             double limit) const {
+  const double amount = edge == nullptr ? 0 : edge->amount;
+  const double locality = locality_after(rank, partner, to, edge);
+  const double busiest =
+      busiest_after(rank, partner, to, edge, limit * (1 + kTieTolerance) - locality);
+  if (is_less(limit, busiest + locality)) return {busiest + locality, 0, 0};
+  if (target_.node_of[part_[rank]] == target_.node_of[to]) {
+    double squares = 0;
+    const double congestion = congestion_after(rank, partner, to, amount, squares);
+    return {std::max(congestion, busiest) + locality, squares, 0};
+  }
   scratch_ = loads_;
-  change_loads(rank, partner, to, edge == nullptr ? 0 : edge->amount, scratch_);
-  return value_of(scratch_, locality_after(rank, partner, to, edge));
+  change_loads(rank, partner, to, amount, scratch_);
+  return value_of(scratch_, locality, busiest);
 }
 
 void TreeState::shift(int rank, int to) {
@@ -288,6 +337,10 @@ void TreeState::shift(int rank, int to) {
   position_[rank] = members_[to].size();
   members_[to].push_back(rank);
   part_[rank] = to;
+  if (!busy_.counts()) return;
+  const auto set_time = [this](int each) { busy_.set(each, price(each, part_[each])); };
+  set_time(rank);
+  for (const TreeEdge& edge : target_.row(rank)) set_time(edge.peer);
 }
 
 void TreeState::move(int rank, int to) {

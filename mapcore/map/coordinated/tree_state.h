@@ -7,8 +7,11 @@
 // Thread safety: none.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <vector>
 
+#include "mapcore/map/coordinated/busy_ranks.h"
 #include "mapcore/map/coordinated/starts.h"
 #include "mapcore/map/coordinated/state.h"
 #include "mapcore/map/coordinated/tree_target.h"
@@ -29,22 +32,28 @@ class TreeState {
   }
   // The cost in seconds; the sum of squared loads orders values of equal cost. `remote` is 0.
   const Value& value() const { return value_; }
-  double congestion() const { return congestion_; }
 
   // The cost of the rank's edges if the rank is in that cache and all other ranks stay.
   double price(int rank, int llc) const { return price_[target_.at(rank, llc)]; }
   // Returns the value after the rank moves to `to`, in exchange for `partner` (-1: alone). `edge`
   // is the edge between the two ranks (nullptr: none). The state does not change.
-  Value value_after(int rank, int partner, int to, const TreeEdge* edge) const;
-  // A lower bound of value_after(), in constant time: the bound is exact if the rank stays in its
-  // node, else only the fullest link counts. Nearly all candidates are rejected by this bound.
-  Value least_after(int rank, int partner, int to, const TreeEdge* edge) const;
+  // If the cost is above `limit`, any cost above it may be returned.
+  Value value_after(int rank, int partner, int to, const TreeEdge* edge,
+                    double limit = std::numeric_limits<double>::infinity()) const;
+  // A lower bound of value_after(), in constant time. The bound is exact if the rank stays in its
+  // node and the model does not know the times of ranks. Else only the fullest link counts, and the
+  // busiest ranks. Nearly all candidates are rejected by this bound. A bound whose cost is above
+  // `limit` may be found earlier.
+  Value least_after(int rank, int partner, int to, const TreeEdge* edge, double limit) const;
   void move(int rank, int to);
   void swap(int rank, int partner);
 
-  // Returns the most by which the congestion falls if ranks move between the caches `a` and `b`:
-  // all other resources keep their loads.
-  double relief(int a, int b) const;
+  // The time of the fullest resource that moves between the caches `a` and `b` leave as it is.
+  double kept_congestion(int a, int b) const;
+  // Returns the most by which the cost, without the locality, falls at equal or higher locality if
+  // a resource or a rank keeps this time.
+  double relief(double kept) const { return most() - std::max(kept, mean_time(locality_)); }
+  const BusyRanks& busy() const { return busy_; }
 
  private:
   struct Loads {
@@ -58,14 +67,28 @@ class TreeState {
     void add(int index, double load);
     double without(int a, int b) const;
   };
+  double most() const { return std::max(congestion_, busy_.most()); }
+  // The mean time of all ranks with that locality; with ways to adapters, a lower bound of it.
+  double mean_time(double locality) const {
+    return busy_.counts() ? (target_.way_cost.empty() ? 2 : 1) * locality : 0;
+  }
   double locality_after(int rank, int partner, int to, const TreeEdge* edge) const;
+  double least_busiest_after(int rank, int partner, int to, const TreeEdge* edge) const;
+  double busiest_after(int rank, int partner, int to, const TreeEdge* edge, double limit) const;
+  // The prices of the two ranks after the exchange.
+  struct OwnPrices {
+    double mine, theirs;
+  };
+  OwnPrices own_prices_after(int rank, int partner, int to, const TreeEdge* edge) const;
+  // The congestion after the move, as exact as least_after(). Sets the squares.
+  double congestion_after(int rank, int partner, int to, double amount, double& squares) const;
   void add_prices(int rank, double* price, double* amount);
   void shift(int rank, int to);
   void add_links_of(int rank, int node, double sign, std::vector<double>& link) const;
   double fullest_link_after(int rank, int partner, int to, double edge_amount) const;
   void add_way_of(int rank, int node, double sign, Loads& loads) const;
   void change_loads(int rank, int partner, int to, double edge_amount, Loads& loads) const;
-  Value value_of(const Loads& loads, double locality) const;
+  Value value_of(const Loads& loads, double locality, double busiest) const;
   void refresh();
   double amount_to_node(int rank, int node) const {
     return by_node_[static_cast<std::size_t>(rank) * static_cast<std::size_t>(target_.nodes) +
@@ -88,6 +111,7 @@ class TreeState {
   double locality_ = 0;
   double congestion_ = 0;
   Fullest fullest_nodes_, fullest_ports_;
+  BusyRanks busy_;
   double fullest_link_ = 0, fullest_adapter_ = 0;
   int fullest_link_index_ = 0;
   Value value_;

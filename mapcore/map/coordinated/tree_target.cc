@@ -138,6 +138,7 @@ TreeTarget::TreeTarget(const MapRequest& request)
   for (const double rate : request.model.port) per_port.push_back(1 / rate);
   per_port.resize(static_cast<std::size_t>(llcs), 0);
   is_exact = !has_nearer_slots(request);
+  if (request.model.knows_ranks) per_rank = ranks;
   add_edges(request, *this);
   add_costs(request.model, *this);
   add_ways(request, *this);

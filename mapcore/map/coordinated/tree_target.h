@@ -48,7 +48,10 @@ struct TreeTarget {
   std::vector<double> way_cost;
   std::vector<int> way_link, way_pool;
   std::vector<double> per_adapter;  // seconds for a byte
-  double least_congestion = 0;      // lower bound for all mappings
+  // C of a rank over its share of the locality: the number of ranks; 0 if the model does not know
+  // the times of ranks.
+  double per_rank = 0;
+  double least_congestion = 0;  // lower bound for all mappings
 
   std::size_t at(int c, int d) const {
     return static_cast<std::size_t>(c) * static_cast<std::size_t>(llcs) +

@@ -14,19 +14,26 @@
 namespace ondeloc::coordinated {
 namespace {
 
-double locality_of(const TreeTarget& target, const Part& part) {
-  double locality = 0;
+// The locality, and the time of the busiest rank.
+struct Times {
+  double locality = 0, busiest = 0;
+};
+
+Times times_of(const TreeTarget& target, const Part& part) {
+  Times times;
   for (int i = 0; i < target.ranks; ++i) {
-    locality += target.cost_of_way(i, part[i]);
+    double edges = 0;
     const std::size_t row = target.at(part[i], 0);
     for (const TreeEdge& edge : target.row(i)) {
-      if (edge.peer <= i) continue;
       const std::size_t pair = row + static_cast<std::size_t>(part[edge.peer]);
-      locality +=
+      edges +=
           edge.byte_work * target.byte_cost[pair] + edge.message_work * target.message_cost[pair];
     }
+    const double way = target.cost_of_way(i, part[i]);
+    times.locality += way + edges / 2;
+    times.busiest = std::max(times.busiest, target.per_rank * (way + edges));
   }
-  return locality;
+  return times;
 }
 
 void add_way(const TreeTarget& target, int rank, int node, TreeScratch& sums) {
@@ -59,6 +66,13 @@ double fullest(const std::vector<double>& loads, const std::vector<double>& per)
   double most = 0;
   for (std::size_t at = 0; at < loads.size(); ++at) most = std::max(most, loads[at] * per[at]);
   return most;
+}
+
+double congestion_of(const TreeTarget& target, const Part& part, TreeScratch& scratch) {
+  add_loads(target, part, scratch);
+  return std::max({fullest(scratch.node, target.per_node), fullest(scratch.link, target.per_link),
+                   fullest(scratch.port, target.per_port),
+                   fullest(scratch.adapter, target.per_adapter)});
 }
 
 // A cache as a rank in it sees the machine: the other slots of each cache, cheapest first.
@@ -163,13 +177,14 @@ class Crossing {
 }  // namespace
 
 double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeScratch& scratch) {
-  const double locality = locality_of(target, part);
-  if (is_less(limit, locality + target.least_congestion)) return locality + target.least_congestion;
-  add_loads(target, part, scratch);
-  return locality +
-         std::max({fullest(scratch.node, target.per_node), fullest(scratch.link, target.per_link),
-                   fullest(scratch.port, target.per_port),
-                   fullest(scratch.adapter, target.per_adapter)});
+  const auto [locality, busiest] = times_of(target, part);
+  const double least = locality + std::max(busiest, target.least_congestion);
+  if (is_less(limit, least)) return least;
+  return locality + std::max(busiest, congestion_of(target, part, scratch));
+}
+
+bool is_busiest_rank_fullest(const TreeTarget& target, const Part& part, TreeScratch& scratch) {
+  return times_of(target, part).busiest > congestion_of(target, part, scratch);
 }
 
 double least_tree_cost(const TreeTarget& target) {
@@ -179,7 +194,7 @@ double least_tree_cost(const TreeTarget& target) {
   std::array crossings = {Crossing(target, llcs), Crossing(target, target.node_of),
                           Crossing(target, target.package_of)};
   crossings[0].use_ports(target);
-  double twice = 0;
+  double twice = 0, busiest = 0;
   for (int i = 0; i < target.ranks; ++i) {
     Work bytes, messages, amounts;
     for (const TreeEdge& edge : target.row(i)) {
@@ -192,9 +207,10 @@ double least_tree_cost(const TreeTarget& target) {
       least = std::min(least, fill_rings(view.bytes, bytes.all, bytes.most) +
                                   fill_rings(view.messages, messages.all, messages.most));
     twice += least;
+    busiest = std::max(busiest, target.per_rank * least);
     for (Crossing& each : crossings) each.add(amounts, target.off_node[i]);
   }
-  double congestion = target.least_congestion;
+  double congestion = std::max(busiest, target.least_congestion);
   for (const Crossing& each : crossings) congestion = std::max(congestion, each.seconds());
   return twice / 2 + congestion;
 }

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mapcore/map/coordinated/tree_relaxed.h"
+
 namespace ondeloc::coordinated::tuning {
 
 // All starts are valued up to this number of ranks. With more ranks, random, ondeloc and locality
@@ -76,13 +78,21 @@ inline constexpr std::int64_t kTreeWorkOfFew = 6000;
 // dominated 8, 5 and 2 cases of 105, with 400 one (quality).
 inline constexpr std::int64_t kPlaceWorkOfFew = 400;
 inline constexpr int kFewOnTree = 64;  // ranks, at most
-// Share of the cost by which a perturbation may be worse at first. With 0.03 and 0.08, annealing
+// Share of the cost by which a perturbation may be worse at first. With 0.05 and 0.2, annealing
 // dominated more cases (quality).
-inline constexpr double kTreeThreshold = 0.05;
+inline constexpr double kTreeThreshold = 0.16;
 // Factor on the cost of a byte between caches of a node: if a byte between nodes of a package costs
 // no more, ranks are given to packages first, not to nodes (quality: 2 in place of 4 cases
 // dominated by annealing, none in place of 2 by Scotch, and no more time).
 inline constexpr double kSmallNodeStep = 1.25;
+// Searches on relaxed targets (tree_relaxed.h) before the first search, one after the other, where
+// the times of ranks count. For more than kFewOnTree ranks, one of the last two: by the fullest, a
+// resource or a rank. Without them, annealing dominated 7 cases of 105 and Scotch 3, by up to 22 %;
+// with them 3 and none, by up to 2.1 % (quality).
+inline constexpr Relaxation kRelaxations[] = {{4, true}, {16, true}, {4, false}, {16, false}};
+inline constexpr Relaxation kRelaxedLoads = {4, true};
+inline constexpr Relaxation kRelaxedRanks = {16, false};
+inline constexpr std::int64_t kRelaxedWork = 20;  // for each of few ranks (quality)
 // Added to the seeds of the searches from even loads (any large number). Without these searches,
 // annealing dominated coordinated:30 in one case, a stencil of 32 ranks, by 2.5 % (quality).
 inline constexpr std::uint64_t kSeedsFromEvenLoads = 1000;

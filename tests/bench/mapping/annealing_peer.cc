@@ -22,7 +22,8 @@ class State {
         message_factor_(model_.message_factor(request.traffic.ranks())),
         load_(static_cast<std::size_t>(model_.nodes)),
         link_(model_.link_capacity.size()),
-        port_(model_.port.size()) {
+        port_(model_.port.size()),
+        rank_(model_.knows_ranks ? static_cast<std::size_t>(request.traffic.ranks()) : 0) {
     mapping_ = *compute_mapping("packed", request);
     rank_at_.assign(request.slots.size(), -1);
     for (std::size_t i = 0; i < mapping_.size(); ++i)
@@ -46,6 +47,7 @@ class State {
       congestion = std::max(congestion, link_[l] / model_.link_capacity[l]);
     for (std::size_t c = 0; c < port_.size(); ++c)
       congestion = std::max(congestion, port_[c] / model_.port[c]);
+    for (const double seconds : rank_) congestion = std::max(congestion, seconds);
     return congestion + local_;
   }
 
@@ -65,9 +67,15 @@ class State {
       const Seat& there = request_.slots[mapping_[edges[e].peer].value].seat;
       const double amount = sign * (of_byte_ * edges[e].bytes + of_message_ * messages[e]);
       load_[here.node.value] += amount;
-      local_ += sign * share *
-                (byte_factor_ * edges[e].bytes * model_.byte_cost_between(here, there) +
-                 message_factor_ * messages[e] * model_.message_cost_between(here, there));
+      const double seconds =
+          sign * share *
+          (byte_factor_ * edges[e].bytes * model_.byte_cost_between(here, there) +
+           message_factor_ * messages[e] * model_.message_cost_between(here, there));
+      local_ += seconds;
+      if (!rank_.empty()) {
+        rank_[rank] += seconds * static_cast<double>(rank_.size());
+        rank_[edges[e].peer] += seconds * static_cast<double>(rank_.size());
+      }
       if (here.llc == there.llc) continue;
       if (!port_.empty()) {
         port_[here.llc.value] += share * amount;
@@ -86,7 +94,7 @@ class State {
   const MapRequest& request_;
   const CostModel& model_;
   double of_byte_, of_message_, byte_factor_, message_factor_;
-  std::vector<double> load_, link_, port_;
+  std::vector<double> load_, link_, port_, rank_;
   double local_ = 0;
   Mapping mapping_;
   std::vector<int> rank_at_;

@@ -81,7 +81,11 @@ TEST_CASE("terms of the cost on a tree, computed by hand") {
   const double of_byte = 1.0 / (7 * 64) / 4;
   CHECK(cost.byte_time ==
         Approx((500 * (other_cache - near) + 300 * (other_package - near)) * of_byte));
-  CHECK(cost.total == Approx(cost.congestion + cost.byte_time + cost.message_time));
+  CHECK(cost.total ==
+        Approx(std::max(cost.congestion, cost.busiest) + cost.byte_time + cost.message_time));
+  // All pairs are those of rank 0; locality is a share of one rank.
+  CHECK(cost.busiest_rank == 0);
+  CHECK(cost.busiest == Approx(4 * cost.locality));
   CHECK(cost.remote_share.value() == Approx(300.0 / 1800));
   const DomainTraffic split = traffic_by_domain(c.slots, c.traffic, mapping);
   CHECK(split.bytes[static_cast<std::size_t>(Domain::kLlc)] == 1000);
@@ -141,37 +145,61 @@ TEST_CASE("if all ranks talk alike to all, the lower bound of a tree is the opti
   }
 }
 
+// All exchanges of two ranks: the state has the cost of evaluate() for each, and bounds below it.
+void check_exchanges(const Case& c, const Mapping& mapping) {
+  const coordinated::TreeTarget target = target_of(c);
+  coordinated::Part part;
+  for (const SlotIndex slot : mapping) part.push_back(c.slots[slot.value].seat.llc.value);
+  coordinated::TreeScratch scratch;
+  const double cost = c.cost(mapping).total, any = 1e300;
+  CHECK(coordinated::tree_cost(target, part, 2 * cost, scratch) == Approx(cost));
+  CHECK(coordinated::tree_cost(target, part, 0.5 * cost, scratch) > 0.5 * cost);
+  coordinated::TreeState state(target);
+  state.reset(part);
+  CHECK(state.value().cost == Approx(cost));
+  for (int rank = 0; rank < target.ranks; ++rank) {
+    for (int partner = 0; partner < target.ranks; ++partner) {
+      const int to = state.part()[partner];
+      if (to == state.part()[rank]) continue;
+      const auto row = target.row(rank);
+      const auto edge = std::find_if(row.begin(), row.end(),
+                                     [&](const auto& each) { return each.peer == partner; });
+      const auto* shared = edge == row.end() ? nullptr : &*edge;
+      const auto bound = state.least_after(rank, partner, to, shared, any);
+      const auto value = state.value_after(rank, partner, to, shared);
+      Mapping swapped = mapping;
+      std::swap(swapped[rank], swapped[partner]);
+      REQUIRE(value.cost == Approx(c.cost(swapped).total));
+      REQUIRE(bound.cost <= value.cost * (1 + 1e-9));
+      REQUIRE(bound.squares == Approx(value.squares));
+      const double limit = 0.99 * value.cost;
+      REQUIRE(state.value_after(rank, partner, to, shared, limit).cost > limit);
+      REQUIRE(state.least_after(rank, partner, to, shared, limit).cost <= value.cost * (1 + 1e-9));
+      const auto beside = state.busy().beside(rank, state.part()[rank], to);
+      REQUIRE(beside.without(state.busy().near(partner)) <= c.cost(swapped).busiest * (1 + 1e-9));
+    }
+  }
+}
+
 TEST_CASE("the search values partitions as evaluate does") {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     const Case c("package:2 numa:2 l3:2 core:4 pu:1", drawn(32, 3 + 10 * (seed % 3), seed, 1e4));
-    const Mapping mapping = c.map(fmt::format("random:{}", seed).c_str());
-    const coordinated::TreeTarget target = target_of(c);
-    coordinated::Part part;
-    for (const SlotIndex slot : mapping) part.push_back(c.slots[slot.value].seat.llc.value);
-    coordinated::TreeScratch scratch;
-    const double cost = c.cost(mapping).total;
-    CHECK(coordinated::tree_cost(target, part, 2 * cost, scratch) == Approx(cost));
-    CHECK(coordinated::tree_cost(target, part, 0.5 * cost, scratch) > 0.5 * cost);
-    coordinated::TreeState state(target);
-    state.reset(part);
-    CHECK(state.value().cost == Approx(cost));
-    for (int rank = 0; rank < 32; ++rank) {
-      for (int partner = 0; partner < 32; ++partner) {
-        const int to = state.part()[partner];
-        if (to == state.part()[rank]) continue;
-        const auto row = target.row(rank);
-        const auto edge = std::find_if(row.begin(), row.end(),
-                                       [&](const auto& each) { return each.peer == partner; });
-        const auto* shared = edge == row.end() ? nullptr : &*edge;
-        const auto bound = state.least_after(rank, partner, to, shared);
-        const auto value = state.value_after(rank, partner, to, shared);
-        Mapping swapped = mapping;
-        std::swap(swapped[rank], swapped[partner]);
-        REQUIRE(value.cost == Approx(c.cost(swapped).total));
-        REQUIRE(bound.cost <= value.cost * (1 + 1e-9));
-        REQUIRE(bound.squares == Approx(value.squares));
-      }
-    }
+    check_exchanges(c, c.map(fmt::format("random:{}", seed).c_str()));
+  }
+}
+
+TEST_CASE("the search knows the busiest rank where some ranks talk to all") {
+  for (const int busy : {1, 3, 6}) {
+    std::vector<MatrixEntry> entries;
+    for (int i = 0; i < busy; ++i)
+      for (int j = 0; j < 32; ++j)
+        if (i != j) entries.push_back({i, j, 1000.0 + i + 10 * (j % 3), 1});
+    const Case c("package:2 numa:2 l3:2 core:4 pu:1",
+                 CommMatrix::from_entries(32, std::move(entries)));
+    check_exchanges(c, c.map(fmt::format("random:{}", busy).c_str()));
+    const Cost cost = c.cost(c.map());
+    CHECK(cost.busiest_rank < busy);
+    CHECK(cost.total <= c.cost(c.map("packed")).total);
   }
 }
 
