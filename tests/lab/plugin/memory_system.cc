@@ -42,7 +42,7 @@ Cost MemorySystem::access(int core, std::uint64_t line, bool store, std::uint64_
                       store,
                       counters};
   Cost cost{llc_ps_, 0, now};
-  const std::scoped_lock lock(locks_[line % kLocks]);
+  const std::scoped_lock lock(locks_[lock_of(line)]);
   SharedLine* entry = llc(own_llc).find(line);
   if (entry != nullptr) {
     hit(access, *entry, cost);

@@ -37,6 +37,9 @@ class MemorySystem {
   // An access of `core` that its private cache cannot answer.
   Cost access(int core, std::uint64_t line, bool store, std::uint64_t now, Counters& counters);
   int home_of(std::uint64_t line) const;
+  // The number of the lock under which the line is looked up, replaced and changed: one for all
+  // lines of a set. All last-level caches have the same sets.
+  std::size_t lock_of(std::uint64_t line) const { return llcs_[0].set_of(line) % kLocks; }
 
  private:
   struct Access {
@@ -68,7 +71,7 @@ class MemorySystem {
   std::uint64_t llc_ps_, core_to_core_ps_, memory_ps_;
   std::deque<PrivateCache> private_;
   std::deque<SharedCache> llcs_;
-  std::array<std::mutex, kLocks> locks_;  // by set, the same for all last-level caches
+  std::array<std::mutex, kLocks> locks_;
   std::atomic<std::uint32_t> use_clock_{0};
   std::function<void(int, std::uint64_t)> when_taken_ = [](int, std::uint64_t) {};
 };

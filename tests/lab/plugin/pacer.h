@@ -16,8 +16,8 @@ namespace numalab {
 struct Pacing {
   std::uint64_t quantum_ps = 500'000;   // a vCPU looks at the others that often
   std::uint64_t window_ps = 1'000'000;  // how far one may be ahead
-  unsigned patience_us =
-      10'000;  // of the host; then a vCPU goes on by a block: the one behind may need it inside QEMU
+  unsigned patience_us = 10'000;  // of the host; then a vCPU goes on by a block: the one behind may
+                                  // need it inside QEMU
 };
 
 class Pacer {

@@ -11,7 +11,8 @@
 
 namespace numalab {
 
-// A value that an access read or wrote. The key tells its place in the line and its size; 0: not known.
+// A value that an access read or wrote. The key tells its place in the line and its size; 0: not
+// known.
 struct Word {
   std::uint64_t value = 0;
   std::uint32_t key = 0;

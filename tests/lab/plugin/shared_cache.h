@@ -23,6 +23,15 @@ class SharedCache {
  public:
   explicit SharedCache(const CacheSize& size)
       : ways_(size.ways), sets_(size.sets()), lines_(sets_ * ways_) {}
+  // Lines are spread over the sets by a hash without pattern (the finaliser of SplitMix64: Steele,
+  // Lea, Flood, OOPSLA 2014), as last-level caches hash addresses over their slices. With plain
+  // bits of the address, or a hash that keeps neighbours apart, the conflicts of a program would
+  // depend on the pages that the kernel happens to give.
+  std::uint64_t set_of(std::uint64_t line) const {
+    line = (line ^ line >> 30) * 0xBF58476D1CE4E5B9ULL;
+    line = (line ^ line >> 27) * 0x94D049BB133111EBULL;
+    return (line ^ line >> 31) & (sets_ - 1);
+  }
   SharedLine* find(std::uint64_t line) {
     SharedLine* set = first(line);
     for (std::size_t way = 0; way < ways_; ++way) {
@@ -42,15 +51,7 @@ class SharedCache {
   }
 
  private:
-  // Lines are spread over the sets by a hash without pattern (the finaliser of SplitMix64: Steele,
-  // Lea, Flood, OOPSLA 2014), as last-level caches hash addresses over their slices. With plain
-  // bits of the address, or a hash that keeps neighbours apart, the conflicts of a program would
-  // depend on the pages that the kernel happens to give.
-  SharedLine* first(std::uint64_t line) {
-    line = (line ^ line >> 30) * 0xBF58476D1CE4E5B9ULL;
-    line = (line ^ line >> 27) * 0x94D049BB133111EBULL;
-    return &lines_[((line ^ line >> 31) & (sets_ - 1)) * ways_];
-  }
+  SharedLine* first(std::uint64_t line) { return &lines_[set_of(line) * ways_]; }
   std::size_t ways_;
   std::uint64_t sets_;  // a power of 2
   std::vector<SharedLine> lines_;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/plugin/memory_system.h"
 
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/lab/plugin/shared_cache.h"
 #include "tests/lab/plugin/streams.h"
 #include "tests/unit/catch.h"
 
@@ -39,6 +44,30 @@ TEST_CASE("a line comes from local memory, remote memory, and then from the cach
   CHECK_FALSE(lab.memory.private_cache(0).hit(100, true, 0));  // not without asking the others
   CHECK(lab.memory.interconnect().controller(1).bytes == 64);
   CHECK(lab.memory.interconnect().link(1).bytes == 72);  // from node 1 to node 0
+}
+
+TEST_CASE("cores that replace lines of one set at the same time do not disturb each other") {
+  Fixture lab("epyc1");
+  const SharedCache cache(lab.machine.llc);
+  std::vector<std::uint64_t> lines;  // of one set, more than it has ways
+  for (std::uint64_t line = 1; lines.size() < 3 * lab.machine.llc.ways; ++line)
+    if (cache.set_of(line) == 0) lines.push_back(line);
+  for (const std::uint64_t line : lines)
+    REQUIRE(lab.memory.lock_of(line) == lab.memory.lock_of(lines[0]));
+  std::vector<std::thread> cores;
+  std::vector<Counters> counters(static_cast<std::size_t>(lab.machine.cores()));
+  for (int core = 0; core < lab.machine.cores(); ++core) {
+    cores.emplace_back([&, core] {
+      std::minstd_rand random(static_cast<unsigned>(core) + 1);
+      for (int i = 0; i < 20000; ++i)
+        lab.memory.access(core, lines[random() % lines.size()], random() % 3 == 0, 1'000'000,
+                          counters[static_cast<std::size_t>(core)]);
+    });
+  }
+  for (std::thread& core : cores) core.join();
+  std::uint64_t fetched = 0;
+  for (const Counters& each : counters) fetched += each.llc_misses;
+  CHECK(fetched > 0);
 }
 
 TEST_CASE("a line that another core has changed comes from that core's cache") {
