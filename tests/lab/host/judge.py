@@ -9,8 +9,8 @@ import tempfile
 from . import tables
 from .machine import Machine
 
-TERMS = ("total", "congestion", "locality", "remote_share", "peak_load")
-CHOOSERS = ("total", "largest sends", "fullest")  # what could choose a mapping
+TERMS = ("total", "congestion", "busiest", "locality", "remote_share", "peak_load")
+CHOOSERS = ("total", "busiest", "locality")  # what could choose a mapping
 
 
 def ranks_of(values):
@@ -36,52 +36,30 @@ def spearman(a, b):
     return sum((x - mean) * (y - mean) for x, y in zip(a, b)) / spread ** 0.5 if spread else None
 
 
-def ask(place, *words):
-    """Returns the answer of `ondeloc`, read from JSON."""
-    done = subprocess.run([*map(str, words), "--format", "json"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ValueError(f"--judge {place}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
-
-
 def evaluate(ondeloc, place, program, cpus, machine):
     """Predicted cost of one mapping, with its terms."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as mapping:
         json.dump({"ranks": [{"rank": rank, "numa": machine.node_of(cpu), "pus": [cpu]} for rank, cpu in enumerate(cpus)]}, mapping)
         mapping.flush()
-        said = ask(place, ondeloc, "evaluate", "-t", place / "results/machine.xml", "-m", place / f"results/{program}/matrix.csv",
-                   "--mapping", mapping.name)
+        words = [ondeloc, "evaluate", "-t", place / "results/machine.xml", "-m", place / f"results/{program}/matrix.csv",
+                 "--mapping", mapping.name, "--format", "json"]
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ValueError(f"--judge {place}: {done.stderr.strip()}")
+    said = json.loads(done.stdout)
     return {**said, **said.get("cost", {})}
 
 
 def traffic_of(place, program):
-    """(sender, receiver, bytes, messages) of each pair that the profile holds."""
-    for line in (place / f"results/{program}/matrix.csv").read_text().splitlines()[1:]:
-        source, target, sent, *messages = line.split(",")
-        yield int(source), int(target), float(sent), float(messages[0]) if messages else 0.0
+    """(sender, receiver, messages) of each pair that the profile holds."""
+    lines = (place / f"results/{program}/matrix.csv").read_text().splitlines()[1:]
+    pairs = [line.split(",") for line in lines]
+    return [(int(source), int(target), float(messages[0]) if messages else 0.0) for source, target, _, *messages in pairs]
 
 
 def messages_far(traffic, cpus, machine):
     """Messages between last-level caches: what counting messages alone says."""
-    return sum(messages for source, target, _, messages in traffic if machine.llc_of(cpus[source]) != machine.llc_of(cpus[target]))
-
-
-def further(machine, latency, a, b):
-    """Seconds that a message between two CPUs takes more than one inside a last-level cache. `latency`: seconds, by the name of the smallest
-    domain that two ranks share."""
-    if machine.llc_of(a) == machine.llc_of(b):
-        return 0.0
-    return latency["node" if machine.node_of(a) == machine.node_of(b) else "machine"] - latency["llc"]
-
-
-def largest_sends(traffic, cpus, machine, latency):
-    """Seconds that the sends of the rank with the largest ones take more than inside a cache: a message takes the latency of its level, a byte
-    as long as if seven lines of 64 bytes were under way at once. All ranks wait for the slowest one (BSP: Valiant, CACM 33(8), 1990)."""
-    seconds = {}
-    for source, target, sent, messages in traffic:
-        each = further(machine, latency, cpus[source], cpus[target])
-        seconds[source] = seconds.get(source, 0.0) + each * (messages + sent / (7 * 64))
-    return max(seconds.values(), default=0.0)
+    return sum(messages for source, target, messages in traffic if machine.llc_of(cpus[source]) != machine.llc_of(cpus[target]))
 
 
 def mean_of_least(values, times):
@@ -95,21 +73,16 @@ def judge(place, ondeloc):
     """One entry for each program of a result directory."""
     result = json.loads((place / "result.json").read_text())
     machine = Machine(result["description"])
-    latency = None  # asked for once a program can be judged
     lines = []
     for program in dict.fromkeys(row["program"] for row in result["rows"]):
         rows = [row for row in result["rows"] if row["program"] == program and row.get("cpus") and "@" not in row["mapping"]]
         if len(rows) < 5 or not (place / f"results/{program}/matrix.csv").exists():
             continue
-        latency = latency or ask(place, ondeloc, "topology", "-t", place / "results/machine.xml")["latency"]
         times = [row["seconds"] for row in rows]
         predicted = [evaluate(ondeloc, place, program, row["cpus"], machine) for row in rows]
         columns = {term: [entry.get(term) for entry in predicted] for term in TERMS if all(entry.get(term) is not None for entry in predicted)}
-        traffic = list(traffic_of(place, program))
+        traffic = traffic_of(place, program)
         columns["far messages"] = [messages_far(traffic, row["cpus"], machine) for row in rows]
-        columns["largest sends"] = [largest_sends(traffic, row["cpus"], machine, latency) for row in rows]
-        if "congestion" in columns:
-            columns["fullest"] = [max(pair) for pair in zip(columns["congestion"], columns["largest sends"])]
         found = {name: spearman(values, times) for name, values in columns.items()}
         best = min(times)
         picked = {name: mean_of_least(values, times) / best for name, values in columns.items() if name in CHOOSERS}
@@ -126,8 +99,8 @@ def main(chosen):
         return 1
     names = list(lines[0]["correlation"])
     print(tables.NOTE.format(name=", ".join(dict.fromkeys(line["machine"] for line in lines))))
-    print("rank correlation (Spearman) with simulated time. fullest: the larger of congestion and the largest sends of a rank. chosen by: time of the")
-    print("mapping with the least value of that term (the mean of several) over the best")
+    print("rank correlation (Spearman) with simulated time. chosen by: time of the mapping with the least value of that term (the mean of several) over")
+    print("the best")
     choosers = [name for name in CHOOSERS if name in lines[0]["chosen_over_best"]]
     print(f"{'machine':8} {'program':10} {'mappings':>8} {'slowest':>8} " + " ".join(f"{name:>13}" for name in names)
           + "   chosen by " + " ".join(f"{name:>13}" for name in choosers))
