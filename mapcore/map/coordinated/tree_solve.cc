@@ -115,7 +115,7 @@ class TreeSolver {
 
   // Searches on smoother costs (tree_relaxed.h), and offers the results.
   void offer_relaxed() {
-    if (tree_.per_rank == 0) return;
+    if (tree_.per_rank == 0 || tree_.ranks > tuning::kMostRelaxed) return;
     if (tree_.ranks > tuning::kFewOnTree) {
       const bool is_rank = is_busiest_rank_fullest(tree_, search_.best(), scratch_);
       return offer_relaxed(is_rank ? tuning::kRelaxedRanks : tuning::kRelaxedLoads, 0);

@@ -92,6 +92,7 @@ inline constexpr double kSmallNodeStep = 1.25;
 inline constexpr Relaxation kRelaxations[] = {{4, true}, {16, true}, {4, false}, {16, false}};
 inline constexpr Relaxation kRelaxedLoads = {4, true};
 inline constexpr Relaxation kRelaxedRanks = {16, false};
+inline constexpr int kMostRelaxed = 256;          // ranks, at most (speed)
 inline constexpr std::int64_t kRelaxedWork = 20;  // for each of few ranks (quality)
 // Added to the seeds of the searches from even loads (any large number). Without these searches,
 // annealing dominated coordinated:30 in one case, a stencil of 32 ranks, by 2.5 % (quality).
