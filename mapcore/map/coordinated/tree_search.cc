@@ -215,13 +215,15 @@ void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
   Value value = state_.value();
   work_ = work;
   const auto allowed_work = static_cast<double>(work);
+  const double threshold =
+      target_.per_rank > 0 ? tuning::kTreeThresholdOfRanks : tuning::kTreeThreshold;
   recording_ = true;
   while (work_ > 0) {
     --work_;
     kick(random);
     descend();
     const double left = static_cast<double>(std::max<std::int64_t>(0, work_)) / allowed_work;
-    const double most = value.cost * (1 + tuning::kTreeThreshold * left);
+    const double most = value.cost * (1 + threshold * left);
     if (is_better(value, state_.value()) && !is_less(state_.value().cost, most)) {
       go_back();
       continue;

@@ -78,9 +78,12 @@ inline constexpr std::int64_t kTreeWorkOfFew = 6000;
 // dominated 8, 5 and 2 cases of 105, with 400 one (quality).
 inline constexpr std::int64_t kPlaceWorkOfFew = 400;
 inline constexpr int kFewOnTree = 64;  // ranks, at most
-// Share of the cost by which a perturbation may be worse at first. With 0.05 and 0.2, annealing
+// Share of the cost by which a perturbation may be worse at first. With 0.03 and 0.08, annealing
 // dominated more cases (quality).
-inline constexpr double kTreeThreshold = 0.16;
+inline constexpr double kTreeThreshold = 0.05;
+// The same where the times of ranks count. With 0.05 and 0.2, annealing dominated more cases
+// (quality).
+inline constexpr double kTreeThresholdOfRanks = 0.16;
 // Factor on the cost of a byte between caches of a node: if a byte between nodes of a package costs
 // no more, ranks are given to packages first, not to nodes (quality: 2 in place of 4 cases
 // dominated by annealing, none in place of 2 by Scotch, and no more time).
