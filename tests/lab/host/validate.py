@@ -7,8 +7,10 @@ TOLERANCE = 0.10
 def plan(machine, whole):
     """lab_validate's words; `whole` with the matrix of all pairs of CPUs, else one pair of each kind."""
     far = machine.nodes - 1
-    llc_kib = machine.json["llc"]["kib"]
-    words = [["chase", 0, 0, machine.json["private_cache"]["kib"] // 4], ["chase", 0, 0, llc_kib // 2], ["chase", 0, 0, 65536]]
+    private_kib = machine.json["private_cache"]["kib"]
+    # Far less than the last-level cache, because a hash chooses the set and some sets would be too full, and far more than the private one.
+    llc_kib = max(machine.json["llc"]["kib"] // 4, 3 * private_kib)
+    words = [["chase", 0, 0, private_kib // 4], ["chase", 0, 0, llc_kib], ["chase", 0, 0, 65536]]
     words += [["chase", 0, node, 65536] for node in range(1, machine.nodes)]
     words += [["stream", 0, 0]]
     if machine.links_between(far, 0):
