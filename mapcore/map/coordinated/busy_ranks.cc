@@ -102,7 +102,6 @@ BusyRanks::Beside BusyRanks::beside(int rank, int from, int to) const {
 }
 
 double BusyRanks::least_after(const TreeMove& move, double mine, double theirs) const {
-  if (!counts()) return 0;
   double most = target_.per_rank * std::max(mine, theirs);
   const unsigned near = near_[move.rank] | (move.partner >= 0 ? near_[move.partner] : 0U);
   for (int j = 0; j < count_; ++j) {
@@ -117,7 +116,6 @@ double BusyRanks::least_after(const TreeMove& move, double mine, double theirs) 
 }
 
 double BusyRanks::after(const TreeMove& move, double mine, double theirs, double limit) const {
-  if (!counts()) return 0;
   double most = target_.per_rank * std::max(mine, theirs);
   // Nearly always a peer of the rank with more edges is above the limit.
   Mover few{move.partner, move.to, move.from}, many{move.rank, move.from, move.to};

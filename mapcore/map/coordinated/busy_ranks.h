@@ -52,7 +52,7 @@ class BusyRanks {
 
   // A lower bound of the time of the busiest rank after the move, and that time. `mine` and
   // `theirs` are the prices of the rank and of its partner after the move. A time above `limit` may
-  // be too short.
+  // be too short. REQUIRES: counts().
   double least_after(const TreeMove& move, double mine, double theirs) const;
   double after(const TreeMove& move, double mine, double theirs, double limit) const;
 

@@ -227,6 +227,7 @@ double TreeState::least_busiest_after(int rank, int partner, int to, const TreeE
 
 double TreeState::busiest_after(int rank, int partner, int to, const TreeEdge* edge,
                                 double limit) const {
+  if (!busy_.counts()) return 0;
   const auto [mine, theirs] = own_prices_after(rank, partner, to, edge);
   return busy_.after({rank, partner, part_[rank], to}, mine, theirs, limit);
 }
