@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 #include "mapcore/apps/compare_nodes.h"
 #include "mapcore/apps/domains_json.h"
@@ -49,14 +50,22 @@ std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.0f}", 100 * part / whole) : "-";
 }
 
+// The cells of a line, the name first. An empty one has no column.
+std::string line_text(const std::array<std::string, 9>& cells) {
+  constexpr std::array kWidths{16, 10, 10, 10, 10, 6, 6, 5, 9};
+  std::string text = fmt::format("{:<{}}", cells[0], kWidths[0]);
+  for (std::size_t i = 1; i < cells.size(); ++i)
+    if (!cells[i].empty()) text += fmt::format(" {:>{}}", cells[i], kWidths[i]);
+  return text + "\n";
+}
+
 std::string row_text(const std::string& name, const TimedMapping& result) {
   const Cost& cost = result.cost;
-  return fmt::format(
-      "{:<16} {:>10} {:>10}{} {:>10} {:>6} {:>6.3f} {:>5} {:>9}\n", name_cell(name),
-      seconds_text(cost.total), seconds_text(cost.congestion),
-      cost.busiest_rank < 0 ? "" : fmt::format(" {:>10}", seconds_text(cost.busiest)),
-      seconds_text(cost.locality), share_text(cost.remote_share), cost.peak_load, result.migrations,
-      seconds_text(result.seconds));
+  return line_text({name_cell(name), seconds_text(cost.total), seconds_text(cost.congestion),
+                    cost.busiest_rank < 0 ? "" : seconds_text(cost.busiest),
+                    seconds_text(cost.locality), share_text(cost.remote_share),
+                    fmt::format("{:.3f}", cost.peak_load), fmt::format("{}", result.migrations),
+                    seconds_text(result.seconds)});
 }
 
 struct Row {
@@ -229,9 +238,8 @@ Result<std::string> run_compare(const CompareOptions& options) {
   if (options.format == "json") return to_json_text(rows);
   text += levels_text(rows) + "\n" + second_run_text(rows, options.previous.empty(), *work, *model);
   const bool ranks_count = model != nullptr && model->knows_ranks;
-  return fmt::format("{:<16} {:>10} {:>10}{} {:>10} {:>6} {:>6} {:>5} {:>9}\n", "algorithm", "cost",
-                     "congestion", ranks_count ? fmt::format(" {:>10}", "busiest") : "", "locality",
-                     "remote", "peak", "moves", "computed") +
+  return line_text({"algorithm", "cost", "congestion", ranks_count ? "busiest" : "", "locality",
+                    "remote", "peak", "moves", "computed"}) +
          text +
          (ranks_count
               ? "cost = max(congestion, busiest) + locality, predicted; busiest: the rank whose\n"
