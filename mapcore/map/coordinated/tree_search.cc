@@ -11,6 +11,7 @@
 namespace ondeloc::coordinated {
 namespace {
 
+constexpr int kAllCandidates = std::numeric_limits<int>::max();
 constexpr double kUnknownBack = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
@@ -26,6 +27,7 @@ void TreeSearch::keep_better() {
   if (!best_.empty() && !is_better(state_.value(), value_)) return;
   value_ = state_.value();
   best_ = state_.part();
+  is_best_optimal_ = false;
 }
 
 void TreeSearch::adopt(const Part& part) {
@@ -46,8 +48,9 @@ void TreeSearch::descend_from_all() {
   queue_.clear();
   for (int i = target_.ranks - 1; i >= 0; --i) mark(i);
   work_ = tuning::kUnlimitedWork;
-  descend();
+  const bool changed = descend();
   keep_better();
+  if (!changed && state_.part() == best_) is_best_optimal_ = true;
 }
 
 bool TreeSearch::is_local_optimum(const Part& part) {
@@ -65,13 +68,15 @@ void TreeSearch::mark(int rank) {
   queue_.push_back(rank);
 }
 
-void TreeSearch::descend() {
+bool TreeSearch::descend() {
+  bool changed = false;
   while (!queue_.empty() && work_ > 0) {
     const int rank = queue_.back();
     queue_.pop_back();
     waiting_[rank] = 0;
-    improve(rank);
+    changed = improve(rank) || changed;
   }
+  return changed;
 }
 
 // Returns the least change of the locality when a member of `from` leaves for `to`.
@@ -86,6 +91,7 @@ double TreeSearch::least_back(int from, int to) {
 }
 
 void TreeSearch::consider(int rank, int partner, int to, const TreeEdge* edge, Choice& best) {
+  --candidates_;
   work_ -= 1 + (target_.llcs + target_.links) / 8;
   Value value = state_.least_after(rank, partner, to, edge, best.value.cost);
   if (!is_better(value, best.value)) return;
@@ -118,6 +124,7 @@ void TreeSearch::consider_swaps(int rank, int to, double kept, const BusyRanks::
       more += 2 * target_.cost(*edge, from, to) - target_.cost(*edge, to, to) -
               target_.cost(*edge, from, from);
     if (more < most) consider(rank, other, to, edge, best);
+    if (candidates_ <= 0) return;
   }
 }
 
@@ -125,6 +132,7 @@ void TreeSearch::consider_swaps(int rank, int to, double kept, const BusyRanks::
 bool TreeSearch::improve(int rank) {
   const int from = state_.part()[rank];
   Choice best{state_.value()};
+  candidates_ = target_.ranks > tuning::kManyOnTree ? tuning::kCandidatesOfMany : kAllCandidates;
   for (const TreeEdge& edge : target_.row(rank)) edge_to_[edge.peer] = &edge;
   for (int to = 0; to < target_.llcs; ++to) {
     if (to == from || target_.capacity[to] == 0) continue;
@@ -239,7 +247,8 @@ void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
   value_ = state_.value();
   // The last descent may have ended with the work.
   for (const int rank : queue_) waiting_[rank] = 0;
-  descend_from_all();
+  queue_.clear();
+  if (!is_best_optimal_) descend_from_all();
 }
 
 bool TreeSearch::bring_home(int rank, const Part& previous) {

@@ -42,7 +42,7 @@ class TreeSearch {
   };
   void keep_better();
   void descend_from_all();
-  void descend();
+  bool descend();  // true if a rank moved
   bool improve(int rank);
   // The most by which the locality may grow if a resource or a rank keeps this time.
   double slack(double kept) const;
@@ -67,8 +67,10 @@ class TreeSearch {
   std::vector<Step> steps_;
   bool recording_ = false;
   std::int64_t work_ = 0;
+  int candidates_ = 0;  // that improve() may still consider
   Part best_;
   Value value_;
+  bool is_best_optimal_ = false;  // no rank has an improvement
 };
 
 }  // namespace ondeloc::coordinated

@@ -67,16 +67,7 @@ class TreeSolver {
       return settle();
     }
     if (needs_no_change()) return request_.previous;
-    const Part fresh = solve_afresh();
-    // Refinement does not bring a start beyond reach to the best.
-    const double reach = tuning::kWithinReach * tree_cost(tree_, fresh, kNoLimit, scratch_);
-    if (!is_less(reach, tree_cost(tree_, best_start_, reach, scratch_))) search_.offer(best_start_);
-    if (!previous_.empty()) {
-      if (nodes_of(tree_, previous_) != nodes_of(tree_, fresh))
-        search_.offer(solve_inside(nodes_of(tree_, previous_)));
-      search_.offer(previous_);
-    }
-    search_.offer(fresh);
+    offer_fresh_and_start(solve_afresh());
     offer_relaxed();
     if (has_inside() || effort_ > 1) search_.iterate(tuning::kSeed, work());
     if (is_hard() && (previous_.empty() || is_less(search_.value().cost, now_)))
@@ -103,6 +94,21 @@ class TreeSolver {
     return std::move(mapping_);
   }
 
+  void offer_fresh_and_start(const Part& fresh) {
+    const double of_fresh = tree_cost(tree_, fresh, kNoLimit, scratch_);
+    const double of_start = tree_cost(tree_, best_start_, kNoLimit, scratch_);
+    if (!previous_.empty()) {
+      if (nodes_of(tree_, previous_) != nodes_of(tree_, fresh))
+        search_.offer(solve_inside(nodes_of(tree_, previous_)));
+      search_.offer(previous_);
+    }
+    const bool many = tree_.ranks > tuning::kManyOnTree;
+    if (!many || of_fresh < tuning::kFarFromStart * of_start) search_.offer(fresh);
+    // Refinement does not bring a start beyond reach to the best.
+    const double of_best = many && !search_.best().empty() ? search_.value().cost : of_fresh;
+    if (!is_less(tuning::kWithinReach * of_best, of_start)) search_.offer(best_start_);
+  }
+
   // The usual interval: the present mapping costs no more than the starts and than a rough fresh
   // solution, and no move or swap improves it. EFFORT above 1 asks for more.
   bool needs_no_change() {
@@ -115,7 +121,7 @@ class TreeSolver {
 
   // Searches on smoother costs (tree_relaxed.h), and offers the results.
   void offer_relaxed() {
-    if (tree_.per_rank == 0 || tree_.ranks > tuning::kMostRelaxed) return;
+    if (tree_.per_rank == 0 || tree_.ranks > tuning::kManyOnTree) return;
     if (tree_.ranks > tuning::kFewOnTree) {
       const bool is_rank = is_busiest_rank_fullest(tree_, search_.best(), scratch_);
       return offer_relaxed(is_rank ? tuning::kRelaxedRanks : tuning::kRelaxedLoads, 0);

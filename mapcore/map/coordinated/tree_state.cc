@@ -134,18 +134,10 @@ void TreeState::refresh() {
   }
   for (std::size_t a = 0; a < loads_.adapter.size(); ++a)
     fullest_adapter_ = std::max(fullest_adapter_, loads_.adapter[a] * target_.per_adapter[a]);
-  congestion_ = std::max(
-      {fullest_nodes_.seconds[0], fullest_link_, fullest_ports_.seconds[0], fullest_adapter_});
+  kept_outside_ = std::max({fullest_nodes_.seconds[0], fullest_link_, fullest_adapter_});
+  congestion_ = std::max(kept_outside_, fullest_ports_.seconds[0]);
   busy_.find(part_);
   value_.cost = most() + locality_;
-}
-
-double TreeState::kept_congestion(int a, int b) const {
-  const int m = target_.node_of[a], n = target_.node_of[b];
-  double floor = m == n ? std::max({fullest_nodes_.seconds[0], fullest_link_, fullest_adapter_})
-                        : std::max(target_.least_congestion, fullest_nodes_.without(m, n));
-  if (target_.has_ports) floor = std::max(floor, fullest_ports_.without(a, b));
-  return floor;
 }
 
 // Adds the changes of two moves, one after the other: the rank to `to`, then the partner back.
@@ -189,22 +181,23 @@ void TreeState::Fullest::add(int index, double load) {
   }
 }
 
-double TreeState::Fullest::without(int a, int b) const {
-  for (int place = 0; place < 3; ++place)
-    if (which[place] != a && which[place] != b) return seconds[place];
-  return 0;
-}
-
+// The fullest one of resources and ranks comes first: it nearly always shows that a candidate costs
+// too much.
 Value TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge,
                              double limit) const {
   const double locality = locality_after(rank, partner, to, edge);
-  double busiest = 0, squares = 0;
-  if (busy_.counts()) {
-    busiest = std::max(mean_time(locality), least_busiest_after(rank, partner, to, edge));
-    if (is_less(limit, busiest + locality)) return {busiest + locality, 0, 0};
-  }
   const double amount = edge == nullptr ? 0 : edge->amount;
-  const double congestion = congestion_after(rank, partner, to, amount, squares);
+  const double most = limit * (1 + kTieTolerance) - locality;
+  double busiest = 0, squares = 0;
+  if (!busy_.counts() || congestion_ > busy_.most()) {
+    const double congestion = congestion_after(rank, partner, to, amount, most, squares);
+    if (congestion <= most && busy_.counts())
+      busiest = std::max(mean_time(locality), least_busiest_after(rank, partner, to, edge));
+    return {std::max(congestion, busiest) + locality, squares, 0};
+  }
+  busiest = std::max(mean_time(locality), least_busiest_after(rank, partner, to, edge));
+  if (busiest > most) return {busiest + locality, 0, 0};
+  const double congestion = congestion_after(rank, partner, to, amount, most, squares);
   return {std::max(congestion, busiest) + locality, squares, 0};
 }
 
@@ -232,12 +225,12 @@ double TreeState::busiest_after(int rank, int partner, int to, const TreeEdge* e
   return busy_.after({rank, partner, part_[rank], to}, mine, theirs, limit);
 }
 
-double TreeState::congestion_after(int rank, int partner, int to, double amount,
+double TreeState::congestion_after(int rank, int partner, int to, double amount, double limit,
                                    double& squares) const {
   const int from = part_[rank], m = target_.node_of[from], n = target_.node_of[to];
   const double strength = target_.strength[rank];
   const double back = partner >= 0 ? target_.strength[partner] : 0;
-  double most = fullest_link_;
+  double most = 0;
   squares = value_.squares;
   const auto change = [&](double load, double more, double per) {
     const double before = load * per, after = (load + more) * per;
@@ -245,13 +238,15 @@ double TreeState::congestion_after(int rank, int partner, int to, double amount,
     most = std::max(most, after);
   };
   if (m == n) {
-    most = std::max({most, fullest_adapter_, fullest_nodes_.seconds[0]});
+    most = kept_outside_;
   } else {
     most = fullest_nodes_.without(m, n);
     change(loads_.node[m], back - strength, target_.per_node[m]);
     change(loads_.node[n], strength - back, target_.per_node[n]);
-    if (fullest_link_ > most) most = std::max(most, fullest_link_after(rank, partner, to, amount));
+    if (most <= limit && fullest_link_ > most)
+      most = std::max(most, fullest_link_after(rank, partner, to, amount));
   }
+  if (most > limit) return most;
   if (target_.has_ports) {
     const std::size_t in = target_.at(rank, 0);
     double left = 2 * amount_[in + from] - strength;
@@ -271,6 +266,7 @@ double TreeState::congestion_after(int rank, int partner, int to, double amount,
 // Returns the time of the link that is the fullest now; 0 if ways to adapters load links too.
 double TreeState::fullest_link_after(int rank, int partner, int to, double edge) const {
   if (!target_.way_cost.empty()) return 0;
+  if (keeps_fullest_link(target_.node_of[part_[rank]], target_.node_of[to])) return fullest_link_;
   const int* out =
       &target_.link_of[static_cast<std::size_t>(target_.node_of[part_[rank]]) * target_.nodes];
   const int* in = &target_.link_of[static_cast<std::size_t>(target_.node_of[to]) * target_.nodes];
@@ -306,7 +302,8 @@ Value TreeState::value_after(int rank, int partner, int to, const TreeEdge* edge
   if (is_less(limit, busiest + locality)) return {busiest + locality, 0, 0};
   if (target_.node_of[part_[rank]] == target_.node_of[to]) {
     double squares = 0;
-    const double congestion = congestion_after(rank, partner, to, amount, squares);
+    const double most = limit * (1 + kTieTolerance) - locality;
+    const double congestion = congestion_after(rank, partner, to, amount, most, squares);
     return {std::max(congestion, busiest) + locality, squares, 0};
   }
   scratch_ = loads_;

@@ -49,7 +49,15 @@ class TreeState {
   void swap(int rank, int partner);
 
   // The time of the fullest resource that moves between the caches `a` and `b` leave as it is.
-  double kept_congestion(int a, int b) const;
+  double kept_congestion(int a, int b) const {
+    const int m = target_.node_of[a], n = target_.node_of[b];
+    double floor = kept_outside_;
+    if (m != n) {
+      floor = std::max(target_.least_congestion, fullest_nodes_.without(m, n));
+      if (keeps_fullest_link(m, n)) floor = std::max(floor, fullest_link_);
+    }
+    return target_.has_ports ? std::max(floor, fullest_ports_.without(a, b)) : floor;
+  }
   // Returns the most by which the cost, without the locality, falls at equal or higher locality if
   // a resource or a rank keeps this time.
   double relief(double kept) const { return most() - std::max(kept, mean_time(locality_)); }
@@ -65,7 +73,11 @@ class TreeState {
     int which[3] = {-1, -1, -1};
     double seconds[3] = {0, 0, 0};
     void add(int index, double load);
-    double without(int a, int b) const;
+    double without(int a, int b) const {
+      for (int place = 0; place < 3; ++place)
+        if (which[place] != a && which[place] != b) return seconds[place];
+      return 0;
+    }
   };
   double most() const { return std::max(congestion_, busy_.most()); }
   // The mean time of all ranks with that locality; with ways to adapters, a lower bound of it.
@@ -80,8 +92,15 @@ class TreeState {
     double mine, theirs;
   };
   OwnPrices own_prices_after(int rank, int partner, int to, const TreeEdge* edge) const;
-  // The congestion after the move, as exact as least_after(). Sets the squares.
-  double congestion_after(int rank, int partner, int to, double amount, double& squares) const;
+  // The congestion after the move, as exact as least_after(). Sets the squares. A congestion above
+  // `limit` may be too small.
+  double congestion_after(int rank, int partner, int to, double amount, double limit,
+                          double& squares) const;
+  // True if the link that is the fullest now keeps its load when ranks move between the nodes.
+  bool keeps_fullest_link(int m, int n) const {
+    return target_.links > 0 && target_.way_cost.empty() &&
+           target_.load_alike(fullest_link_index_, m, n);
+  }
   void add_prices(int rank, double* price, double* amount);
   void shift(int rank, int to);
   void add_links_of(int rank, int node, double sign, std::vector<double>& link) const;
@@ -113,6 +132,7 @@ class TreeState {
   Fullest fullest_nodes_, fullest_ports_;
   BusyRanks busy_;
   double fullest_link_ = 0, fullest_adapter_ = 0;
+  double kept_outside_ = 0;  // the fullest of nodes, links, and adapters
   int fullest_link_index_ = 0;
   Value value_;
 };

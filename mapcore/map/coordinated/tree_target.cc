@@ -91,6 +91,18 @@ void add_costs(const CostModel& model, TreeTarget& target) {
   }
 }
 
+void add_sides(TreeTarget& target) {
+  const auto nodes = static_cast<std::size_t>(target.nodes);
+  target.side.assign(static_cast<std::size_t>(target.links) * nodes, -1);
+  for (std::size_t a = 0; a < nodes; ++a) {
+    for (std::size_t b = 0; b < nodes; ++b) {
+      if (a == b) continue;
+      int& side = target.side[static_cast<std::size_t>(target.link_of[a * nodes + b]) * nodes + a];
+      if (side < 0) side = static_cast<int>(b);
+    }
+  }
+}
+
 void add_ways(const MapRequest& request, TreeTarget& target) {
   const CostModel& model = request.model;
   if (!model.adapters.count(request.off_node)) return;
@@ -139,6 +151,7 @@ TreeTarget::TreeTarget(const MapRequest& request)
   per_port.resize(static_cast<std::size_t>(llcs), 0);
   is_exact = !has_nearer_slots(request);
   if (request.model.knows_ranks) per_rank = ranks;
+  add_sides(*this);
   add_edges(request, *this);
   add_costs(request.model, *this);
   add_ways(request, *this);

@@ -29,6 +29,9 @@ struct TreeTarget {
   // Seconds for one unit of amount: 1 / B, 1 / X, 1 / Y. per_port is 0 if the model has no ports.
   std::vector<double> per_node, per_link, per_port;
   bool has_ports = false;
+  // Row-major links x nodes: the least node whose bytes with the node go over the link, -1 if none.
+  // Two nodes of one side load the link alike.
+  std::vector<int> side;
   // Row-major llcs x llcs, symmetric: means of both directions. The diagonal is the cost of two
   // ranks in one cache.
   std::vector<double> byte_cost, message_cost;
@@ -56,6 +59,10 @@ struct TreeTarget {
   std::size_t at(int c, int d) const {
     return static_cast<std::size_t>(c) * static_cast<std::size_t>(llcs) +
            static_cast<std::size_t>(d);
+  }
+  bool load_alike(int link, int a, int b) const {
+    const int* of_link = &side[static_cast<std::size_t>(link) * static_cast<std::size_t>(nodes)];
+    return of_link[a] == of_link[b];
   }
   bool is_one_node(int c, int d) const { return node_of[c] == node_of[d]; }
   double cost(const TreeEdge& edge, int c, int d) const {
