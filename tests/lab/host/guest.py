@@ -30,7 +30,8 @@ def stage(build, plan, payload, user_files):
     here = TREE / "tests/lab"
     shutil.copy(here / "guest/run_plan.py", payload / "vm")
     shutil.copytree(build / "tests/lab/guest", payload / "vm/lab")
-    shutil.copy(here / "guest/in.melt", payload / "vm/lab")
+    for name in ("in.melt", "hpcc.sh", "hpccinf.txt"):
+        shutil.copy(here / "guest" / name, payload / "vm/lab")
     for name in ("thread_kernels", "hybrid"):
         shutil.copy(build / "tests/apps" / name, payload / "vm/lab")
     threads.record(build, plan, payload / "vm/lab/profiles")

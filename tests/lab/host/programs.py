@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The programs of the lab: tests/lab/programs and what Debian has."""
+import shlex
 
 # name: what it stands for. Each takes one number, its size; 1 is some 10 to 30 simulated ms.
 OWN = {
@@ -19,7 +20,6 @@ KERNELS = {"omp-cg": (8000, 30), "omp-mg": (32, 20), "omp-lu": (34, 40), "omp-ft
 HYBRID_THREADS, SECONDS_BEFORE = 2, 8  # the mapper looks at the threads every half second
 
 
-
 def find(name, size, ranks):
     """Returns the data of one program that run_plan.py needs."""
     if name == "pairs":
@@ -36,13 +36,18 @@ def find(name, size, ranks):
         return {"name": name, "words": words, "ranks": tasks * HYBRID_THREADS, "timeout": 3000, "tasks": tasks, "threads": HYBRID_THREADS}
     elif name == "lammps":
         words = ["lmp", "-log", "none", "-screen", "none", "-var", "steps", str(50 * size), "-in", "/usr/local/vm/lab/in.melt"]
+    elif name == "hpcc":
+        words = ["/usr/local/vm/lab/hpcc.sh", str(200 * size)]
     else:
-        raise ValueError(f"--program {name}: known are {', '.join([*OWN, *KERNELS, 'hybrid', 'lammps'])}; other programs are run by --command")
+        raise ValueError(f"--program {name}: known are {', '.join([*OWN, *KERNELS, 'hybrid', 'lammps', 'hpcc'])}; other programs are run by --command")
     return {"name": name, "words": words, "ranks": ranks, "timeout": 3000}
 
 
 def command(text, ranks):
-    words = text.split()
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"--command {text}: {error}") from error
     if not words:
         raise ValueError("--command: a command is missing")
     return {"name": words[0].rsplit("/", 1)[-1], "words": words, "ranks": ranks, "timeout": 3000}
@@ -52,4 +57,5 @@ def listing():
     lines = [f"{name:10} {text}" for name, text in OWN.items()]
     lines.append("omp-cg, omp-mg, omp-lu, omp-ft: the same shapes as one program of OpenMP; its threads are mapped")
     lines.append("hybrid     ranks with two threads each in a ring: sweeps over own memory, messages by the main thread; no algorithms")
-    return "\n".join([*lines, "lammps     LAMMPS of Debian: Lennard-Jones melt of 2048 atoms, 50 steps a size"])
+    lines.append("lammps     LAMMPS of Debian: Lennard-Jones melt of 2048 atoms, 50 steps a size")
+    return "\n".join([*lines, "hpcc       HPC Challenge of Debian: all its tests, matrices of 200 x 200 a size"])
