@@ -15,9 +15,8 @@ constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kFixed, "fixed", "ranks may not be moved; the notes say why"},
     {DecisionKind::kFailed, "failed", "the algorithm found no mapping; the notes say why"},
     {DecisionKind::kKeeps, "keeps", "no better mapping was found"},
-    {DecisionKind::kSmall, "small", "better, but the gain is below the threshold"},
-    {DecisionKind::kUntimed, "untimed",
-     "better, but the program's pace without moves is not known yet"},
+    {DecisionKind::kSmall, "small", "no mapping gains more than the threshold"},
+    {DecisionKind::kUntimed, "untimed", "the program's pace without moves is not known yet"},
     {DecisionKind::kFleeting, "fleeting",
      "better, but the phase before lasted for one interval only"},
     {DecisionKind::kUnpaid, "unpaid", "better, but earlier migrations have not paid off yet"},
@@ -121,6 +120,10 @@ double Decider::gain_needed(double migration) const {
 Decision Decider::judge(const Candidate& wanted) const {
   Decision decision = undecided(DecisionKind::kKeeps);
   decision.threshold = gain_needed(0);
+  if (is_too_cheap())
+    decision.kind = DecisionKind::kSmall;
+  else if (is_too_early())
+    decision.kind = DecisionKind::kUntimed;
   if (!wanted.changes_cpus) return decision;
   decision.gain = cost_now_ - wanted.cost;
   const bool by_gain = weighs_gain();

@@ -123,6 +123,11 @@ class Decider {
   // Takes in an interval; to be called once for each, before decide(). Returns the decision if it
   // is clear without a candidate: silent or fixed.
   std::optional<Decision> observe(const Observation& seen);
+  // False if no wanted mapping could be applied now: its whole cost is less than the gain that is
+  // needed, or the phase is new and the pace without moves has to be known first. Then the mapper
+  // does not search, and decide() takes an empty candidate. A replay searches all the same: its
+  // reader wants to see what the algorithm would have found.
+  bool asks_for_mapping() const { return !is_too_cheap() && !is_too_early(); }
   // `wanted`: the algorithm's mapping; `start`: the way back to the mapping at the start; `tried`:
   // the way back to the mapping that was in force when is_on_trial() was false for the last time.
   // If the decision moves ranks, the caller applies that mapping: the ledger counts its migration.
@@ -146,6 +151,8 @@ class Decider {
   double age_of_phase(const Observation& seen);
   bool waits_for_pace() const;
   bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
+  bool is_too_cheap() const { return weighs_gain() && cost_now_ <= gain_needed(0); }
+  bool is_too_early() const { return waits_for_pace() && phase_.is_new(); }
   double gain_needed(double migration) const;  // seconds
   bool weighs_gain() const {
     return options_.rule == Decide::kAuto || options_.rule == Decide::kNever;

@@ -22,7 +22,8 @@ double off_node_difference(const Traffic& a, std::span<const double> off_a, cons
 }  // namespace
 
 bool KnownMapping::knows(const MapRequest& request) const {
-  if (previous_.empty() || !(previous_ == request.previous)) return false;
+  if (previous_.empty()) return false;
+  if (!(request.previous == previous_) && !(request.previous == mapping_)) return false;
   if (!(request.traffic.total() > 0) || !(traffic_.total() > 0)) return false;
   return difference(traffic_, request.traffic) <= kAlike &&
          off_node_difference(traffic_, off_node_, request.traffic, request.off_node) <= kAlike;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer of a search for earlier traffic. While nobody has moved and the traffic is alike, it
-// is the answer for later traffic too: a steady program then pays for one search, not for one in
-// each interval. Only `coordinated` searches; the published algorithms run anew each time, as their
-// texts say. Thread safety: a value, one thread.
+// The answer of a search for earlier traffic. While the traffic is alike, and nobody has moved or
+// the ranks are where the answer wants them, it is the answer for later traffic too: a steady
+// program then pays for one search, not for one in each interval and after each move. Only
+// `coordinated` searches; the published algorithms run anew each time, as their texts say. Thread
+// safety: a value, one thread.
 #pragma once
 
 #include <string_view>

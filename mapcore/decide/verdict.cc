@@ -9,12 +9,12 @@
 
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
+#include "mapcore/options/options.h"
 
 namespace ondeloc {
 namespace {
 
-constexpr double kNothingAtStake = 0.01;  // of the run
-constexpr double kNegligible = 0.001;     // of the run: a gain that is not worth a word
+constexpr double kNegligible = 0.001;  // of the run: a gain that is not worth a word
 
 // The reason for a person, behind "not moved because ".
 const char* reason_of(DecisionKind kind) {
@@ -98,8 +98,11 @@ std::string nothing_sent_text(double off_node) {
   return "nothing to map: the ranks of this node sent each other nothing" + off_node_text(off_node);
 }
 
+// Share of the run. A mapping that saved all of it would gain less than a move has to gain.
+double nothing_at_stake() { return Options().least_gain; }
+
 bool has_no_stake(double cost, double run_seconds) {
-  return run_seconds > 0 && cost < kNothingAtStake * run_seconds;
+  return run_seconds > 0 && cost < nothing_at_stake() * run_seconds;
 }
 
 Outcome outcome_of(const Run& run, const Sums& sums) {
@@ -154,7 +157,7 @@ std::string prospect_text(const Prospect& of) {
   if (const std::string text = no_stake_text(of.cost, of.run_seconds); !text.empty()) return text;
   const double gain = of.cost - of.least;
   const double negligible =
-      of.run_seconds > 0 ? kNegligible * of.run_seconds : kNothingAtStake * of.cost;
+      of.run_seconds > 0 ? kNegligible * of.run_seconds : nothing_at_stake() * of.cost;
   if (gain <= negligible)
     return fmt::format(
         "already as good as it gets: no mapping that is clearly better than {} was found; messages "

@@ -101,6 +101,7 @@ double MappingRound::cost_at_start(const Traffic& traffic, const CounterDelta& d
 }
 
 Result<Mapping> MappingRound::map(const Traffic& traffic, const CounterDelta& delta) {
+  if (!decider_.asks_for_mapping()) return placement_.current();
   const SlotPlan& plan = placement_.slots();
   return known_.compute(options_.algorithm, {plan.machine, plan.slots, traffic, model_,
                                              placement_.current(), delta.off_node, &whole_});

@@ -43,6 +43,30 @@ TEST_CASE("ranks move only for a gain above threshold, migration and a share of 
   CHECK(Question({.rule = Decide::kAlways}).ask(0.1, 0.11, 9).kind == DecisionKind::kRemaps);
 }
 
+TEST_CASE("no mapping is asked for while none could be applied") {
+  struct Case {
+    DeciderOptions options;
+    double now;
+    bool asks;
+    DecisionKind without;  // the decision without a candidate
+  };
+  for (const Case& c :
+       {Case{{}, 0.014, false, DecisionKind::kSmall}, Case{{}, 0.016, true, DecisionKind::kKeeps},
+        Case{{.rule = Decide::kNever}, 0.014, false, DecisionKind::kSmall},
+        Case{{.rule = Decide::kAlways}, 0.014, true, DecisionKind::kKeeps},
+        Case{{.tries = true}, 0.1, false, DecisionKind::kUntimed}}) {
+    Question question(c.options);
+    REQUIRE(!question.decider.observe({question.traffic, 1, c.now, c.now}));
+    CHECK(question.decider.asks_for_mapping() == c.asks);
+    CHECK(question.decider.decide({}, {}).kind == c.without);
+  }
+  Question second({.tries = true});
+  for (const bool asks : {false, true}) {
+    REQUIRE(!second.decider.observe({second.traffic, 1, 0.1, 0.1, false, 5}));
+    CHECK(second.decider.asks_for_mapping() == asks);
+  }
+}
+
 TEST_CASE("decide=many applies every mapping that moves more ranks than a node has") {
   const DeciderOptions many{.rule = Decide::kMany};
   CHECK(Question(many).ask(0.1, 0.2, 0, true).kind == DecisionKind::kRemaps);

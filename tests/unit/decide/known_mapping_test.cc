@@ -62,6 +62,16 @@ TEST_CASE("other traffic, moved ranks and a published algorithm need a search") 
     CHECK(place.ask(traffic, "locality") == place.search(traffic, "locality"));
 }
 
+TEST_CASE("a known mapping is the answer after the ranks have moved there") {
+  Place place;
+  const Traffic first = pairs(true, 1e7), alike = pairs(false, 1e7);
+  const Mapping wanted = place.ask(first);
+  place.start = wanted;
+  CHECK(place.ask(alike) == wanted);
+  place.known.forget();
+  CHECK_FALSE(place.ask(alike) == wanted);
+}
+
 TEST_CASE("messages count as bytes do: other numbers of messages are other traffic") {
   CHECK(difference(pairs(true, 1e7, 1), pairs(false, 1e7, 1)) ==
         Approx(0.5));  // half of the messages

