@@ -71,16 +71,23 @@ class TreeSolver {
     offer_relaxed();
     if (has_inside() || effort_ > 1) search_.iterate(tuning::kSeed, work());
     if (is_hard() && (previous_.empty() || is_less(search_.value().cost, now_)))
-      search_.iterate(tuning::kSeed, tuning::kPlaceWorkOfFew * tree_.llcs * tree_.ranks);
+      search_.iterate(tuning::kSeed, work_of_few());
     keep_cheaper(to_mapping());
     search_on();
     return settle();
   }
 
  private:
+  // Pairs of a rank and a cache.
+  std::int64_t places() const { return std::int64_t{tree_.llcs} * tree_.ranks; }
   std::int64_t work() const {
-    return tuning::kTreeWork * tree_.ranks +
-           (tree_.ranks <= tuning::kFewOnTree ? tuning::kTreeWorkOfFew : 0);
+    const std::int64_t usual = tuning::kTreeWork * tree_.ranks;
+    if (tree_.ranks > tuning::kFewOnTree) return usual;
+    return usual + std::min(tuning::kTreeWorkOfFew, tuning::kTreeWorkOfPlace * places());
+  }
+  std::int64_t work_of_few() const {
+    const std::int64_t ranks = std::min(tree_.ranks, tuning::kVeryFew);
+    return tuning::kPlaceWorkOfFew * places() * ranks / tuning::kVeryFew;
   }
   // With one cache in each node the partition over the nodes has been searched for already.
   bool has_inside() const { return tree_.llcs > tree_.nodes; }

@@ -73,11 +73,16 @@ inline constexpr std::int64_t kTreeWork = 80;      // per rank (speed)
 inline constexpr std::int64_t kTreeRoundWork = 8;  // times kTreeWork, per unit of EFFORT (quality)
 // Work for few ranks besides, which their short descents leave (quality, 32 ranks; speed).
 inline constexpr std::int64_t kTreeWorkOfFew = 6000;
+// The same for each pair of a rank and a cache, where this is less (8 and 12 ranks).
+inline constexpr std::int64_t kTreeWorkOfPlace = 24;
 // With several caches in a node, the search of few ranks goes on with this work for each pair of a
 // rank and a cache, unless the present mapping seems to stay. With 100, 200 and 300, annealing
 // dominated 8, 5 and 2 cases of 105, with 400 one (quality).
 inline constexpr std::int64_t kPlaceWorkOfFew = 400;
 inline constexpr int kFewOnTree = 64;  // ranks, at most
+// With fewer ranks that work shrinks in proportion to them: 2472 drawn cases of 8 to 24 ranks
+// stayed the same but one, and 8 ranks took 40 % of the time.
+inline constexpr int kVeryFew = 16;
 // Share of the cost by which a perturbation may be worse at first. With 0.03 and 0.08, annealing
 // dominated more cases (quality).
 inline constexpr double kTreeThreshold = 0.05;
