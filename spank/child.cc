@@ -16,6 +16,7 @@
 #include <chrono>
 #include <climits>
 #include <csignal>
+#include <cstring>
 #include <span>
 
 #include "mapcore/base/unique_fd.h"
@@ -128,6 +129,10 @@ void reset_signals(bool ignore_job_signals) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (!p.cpus.empty()) syscall(SYS_sched_setaffinity, 0, p.cpus.size_bytes(), p.cpus.data());
   execve(p.argv[0], p.argv.data(), p.envp.data());
+  // run_and_wait() reads this as the program's sentence.
+  constexpr char kFault[] = ": this file cannot be executed (is it damaged?)\n";
+  (void)!write(2, p.argv[0], std::strlen(p.argv[0]));
+  (void)!write(2, kFault, sizeof(kFault) - 1);
   _exit(127);
 }
 

@@ -65,6 +65,7 @@ TEST_CASE("run_and_wait gives the exit status and the first line of standard err
   outcome = run_and_wait(missing);
   REQUIRE(outcome.ok());
   CHECK(outcome->exit_status == 127);
+  CHECK(outcome->sentence == "/nonexistent: this file cannot be executed (is it damaged?)");
 }
 
 TEST_CASE("a child sees its own environment and no descriptor but the kept ones") {
