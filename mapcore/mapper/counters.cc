@@ -7,7 +7,10 @@
 namespace ondeloc {
 
 Counters::Counters(int local_ranks)
-    : ranks_(local_ranks), now_(index(local_ranks, 0)), last_(now_.size()) {}
+    : ranks_(local_ranks),
+      now_(index(local_ranks, 0)),
+      last_(now_.size()),
+      is_raised_(now_.size()) {}
 
 namespace {
 
@@ -23,15 +26,22 @@ void add_cell(ondeloc_cell& sum, const ondeloc_cell& cell) {
 
 }  // namespace
 
+void Counters::raise_sent(int from, int to, const ondeloc_cell& seen) {
+  raise(now_[index(from, to)], seen);
+  mark(index(from, to));
+}
+
 void Counters::raise_fetched(int fetcher, int source, const ondeloc_cell& seen) {
   if (fetched_.empty()) fetched_.resize(now_.size());
   raise(fetched_[index(fetcher, source)], seen);
+  mark(source < ranks_ ? index(source, fetcher) : index(fetcher, ranks_));
 }
 
 void Counters::read_rows(const SegmentView& view) {
   const auto cells = static_cast<std::size_t>(ranks_) + 1;
   for (int i = 0; i < ranks_; ++i) {
-    view.raise_to_row(i, std::span(now_).subspan(index(i, 0), cells));
+    view.raise_to_row(i, std::span(now_).subspan(index(i, 0), cells),
+                      [&](std::size_t j) { mark(index(i, 0) + j); });
     if (!view.fetches(i)) continue;
     for (int j = 0; j <= ranks_; ++j) raise_fetched(i, j, view.fetched(i, j));
   }
@@ -60,7 +70,7 @@ void Counters::add_off_node_event(int rank, const SegmentView& view,
   if (entry.fetched != 0)
     raise_fetched(rank, ranks_, told.total());
   else
-    raise(now_[index(rank, ranks_)], told.total());
+    raise_sent(rank, ranks_, told.total());
 }
 
 std::map<std::uint32_t, ondeloc_cell> Counters::off_node_by_peer(const SegmentView& view,
@@ -88,7 +98,7 @@ void Counters::add_row_event(const SegmentView& view, const RowRecord& row) {
     else if (entry.fetched != 0)
       raise_fetched(rank, peer, entry.total);
     else
-      raise(now_[index(rank, peer)], entry.total);
+      raise_sent(rank, peer, entry.total);
   }
 }
 
@@ -105,30 +115,29 @@ ondeloc_cell Counters::counted_by(int rank) const {
 CounterDelta Counters::take_delta() {
   CounterDelta delta;
   delta.matrix.ranks = ranks_;
-  delta.matrix.entries.reserve(cells_);
+  delta.matrix.entries.reserve(raised_.size());
   delta.off_node.resize(static_cast<std::size_t>(ranks_));
   auto grown = [](std::uint64_t now, std::uint64_t last) {
     return now > last ? static_cast<double>(now - last) : 0.0;
   };
-  for (int i = 0; i < ranks_; ++i) {
-    for (int j = 0; j <= ranks_; ++j) {
-      const ondeloc_cell now = j == ranks_ ? total_off_node(i) : total(i, j);
-      ondeloc_cell& last = last_[index(i, j)];
-      if (now.bytes == last.bytes && now.messages == last.messages) continue;  // most of them
-      const double bytes = grown(now.bytes, last.bytes),
-                   messages = grown(now.messages, last.messages);
-      if (i == j || (bytes == 0 && messages == 0)) continue;
-      last = now;
-      if (j == ranks_) {
-        delta.off_node[static_cast<std::size_t>(i)] = bytes;
-        delta.off_node_messages += messages;
-      } else {
-        delta.matrix.entries.push_back({i, j, bytes, messages});
-        delta.messages += messages;
-      }
+  std::sort(raised_.begin(), raised_.end());
+  for (const std::size_t cell : raised_) {
+    is_raised_[cell] = 0;
+    const int i = static_cast<int>(cell / index(1, 0)), j = static_cast<int>(cell % index(1, 0));
+    const ondeloc_cell now = j == ranks_ ? total_off_node(i) : total(i, j);
+    const double bytes = grown(now.bytes, last_[cell].bytes);
+    const double messages = grown(now.messages, last_[cell].messages);
+    if (i == j || (bytes == 0 && messages == 0)) continue;
+    last_[cell] = now;
+    if (j == ranks_) {
+      delta.off_node[static_cast<std::size_t>(i)] = bytes;
+      delta.off_node_messages += messages;
+    } else {
+      delta.matrix.entries.push_back({i, j, bytes, messages});
+      delta.messages += messages;
     }
   }
-  cells_ = delta.matrix.entries.size();
+  raised_.clear();
   return delta;
 }
 

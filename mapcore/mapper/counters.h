@@ -64,7 +64,14 @@ class Counters {
     sum.messages += fetched_[index(fetcher, source)].messages;
     return sum;
   }
+  void raise_sent(int from, int to, const ondeloc_cell& seen);
   void raise_fetched(int fetcher, int source, const ondeloc_cell& seen);
+  // Notes that total(from, to), or with `to` = ranks_ total_off_node(from), may have grown.
+  void mark(std::size_t cell) {
+    if (is_raised_[cell] != 0) return;
+    is_raised_[cell] = 1;
+    raised_.push_back(cell);
+  }
 
   // The totals off the node that ROW events of a rank have told, sent or fetched. The row's own
   // off-node cell and those of single ranks come in several events.
@@ -80,9 +87,12 @@ class Counters {
 
   int ranks_;
   std::vector<ondeloc_cell> now_, last_;
+  // The cells that may have grown since the last delta: most pairs of ranks send nothing. The flags
+  // keep each of them in the list once.
+  std::vector<std::size_t> raised_;
+  std::vector<char> is_raised_;
   std::vector<ondeloc_cell> fetched_;  // rows by fetcher; empty while nobody has a window
   std::vector<OffNodeOfRank> told_;    // empty without ROW events
-  std::size_t cells_ = 0;              // of the last delta: the next has as many
 };
 
 }  // namespace ondeloc

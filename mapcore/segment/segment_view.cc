@@ -91,10 +91,6 @@ SegmentView::RankPart SegmentView::rank_part(int local) const {
           {load(shared.modelled_bytes), load(shared.modelled_messages)}};
 }
 
-ondeloc_cell SegmentView::read(ondeloc_cell& shared) {
-  return {load(shared.bytes), load(shared.messages)};
-}
-
 // An empty span while no rank has attached.
 std::span<ondeloc_cell> SegmentView::row_at(int local) const {
   if (load(slot_at(local)->rank_state, std::memory_order_acquire) == ONDELOC_RANK_NONE) return {};
@@ -128,16 +124,6 @@ bool SegmentView::read_row(int local, std::span<ondeloc_cell> cells) const {
   for (std::size_t j = 0; j < count; ++j)
     cells[j] = j + 1 < row.size() ? read(row[j]) : off_node(local, false);
   return !row.empty();
-}
-
-void SegmentView::raise_to_row(int local, std::span<ondeloc_cell> totals) const {
-  const std::span<ondeloc_cell> row = row_at(local);
-  const std::size_t count = std::min(totals.size(), row.size());
-  for (std::size_t j = 0; j < count; ++j) {
-    const ondeloc_cell now = j + 1 < row.size() ? read(row[j]) : off_node(local, false);
-    totals[j].bytes = std::max(totals[j].bytes, now.bytes);
-    totals[j].messages = std::max(totals[j].messages, now.messages);
-  }
 }
 
 bool SegmentView::fetches(int local) const {

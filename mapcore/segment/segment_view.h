@@ -12,6 +12,7 @@
 // 64-bit loads); raise_tick() from one thread. Errors: open() only, one sentence.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -78,9 +79,20 @@ class SegmentView {
     });
   }
 
-  // Raises each total to the row's present value if that is more. Does nothing while no rank has
-  // attached.
-  void raise_to_row(int local, std::span<ondeloc_cell> totals) const;
+  // Raises each total to the row's present value if that is more, and calls raised(its index). Does
+  // nothing while no rank has attached.
+  template <class Raised>
+  void raise_to_row(int local, std::span<ondeloc_cell> totals, Raised raised) const {
+    const std::span<ondeloc_cell> row = row_at(local);
+    const std::size_t count = std::min(totals.size(), row.size());
+    for (std::size_t j = 0; j < count; ++j) {
+      const ondeloc_cell now = j + 1 < row.size() ? read(row[j]) : off_node(local, false);
+      ondeloc_cell& total = totals[j];
+      if (now.bytes <= total.bytes && now.messages <= total.messages) continue;  // most of them
+      total = {std::max(total.bytes, now.bytes), std::max(total.messages, now.messages)};
+      raised(j);
+    }
+  }
 
   // Local rank of a world rank, or -1 if it is not on this node or the table is invalid.
   int local_of_world(std::uint32_t world) const;
@@ -102,7 +114,10 @@ class SegmentView {
   // Without entries while no rank has attached.
   PeerCells peers_at(int local) const;
   ondeloc_cell off_node(int local, bool fetched) const;
-  static ondeloc_cell read(ondeloc_cell& shared);
+  static ondeloc_cell read(ondeloc_cell& shared) {
+    return {std::atomic_ref(shared.bytes).load(std::memory_order_relaxed),
+            std::atomic_ref(shared.messages).load(std::memory_order_relaxed)};
+  }
   ondeloc_header* shared_header() const;
   char* base_;
   ondeloc_header header_;

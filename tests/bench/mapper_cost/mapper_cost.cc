@@ -16,6 +16,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -58,6 +59,7 @@ int cpu_of(int rank, int ranks) { return rank * nodes() * cores_of_node() / rank
   auto* slot = reinterpret_cast<ondeloc_slot*>(base + header.slots_offset) + self;
   auto* row = reinterpret_cast<ondeloc_cell*>(base + header.rows_offset +
                                               static_cast<std::size_t>(self) * header.row_stride);
+  std::strcpy(slot->library, "bench");  // every rank tells the name of its MPI library
   __atomic_store_n(&slot->owner_pid, getpid(), __ATOMIC_RELAXED);
   __atomic_store_n(&slot->rank_state, ONDELOC_RANK_ATTACHED, __ATOMIC_RELEASE);
   for (;;) {
