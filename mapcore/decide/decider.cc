@@ -13,10 +13,14 @@ constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kWaits, "waits", "no decision was due"},
     {DecisionKind::kSilent, "silent", "no traffic to map"},
     {DecisionKind::kFixed, "fixed", "ranks may not be moved; the notes say why"},
+    {DecisionKind::kCheap, "cheap", "all messages take less time than a gain has to be"},
+    {DecisionKind::kEarly, "early",
+     "the pattern is new, and the pace without moves is not known yet"},
     {DecisionKind::kFailed, "failed", "the algorithm found no mapping; the notes say why"},
     {DecisionKind::kKeeps, "keeps", "no better mapping was found"},
-    {DecisionKind::kSmall, "small", "no mapping gains more than the threshold"},
-    {DecisionKind::kUntimed, "untimed", "the program's pace without moves is not known yet"},
+    {DecisionKind::kSmall, "small", "better, but the gain is below the threshold"},
+    {DecisionKind::kUntimed, "untimed",
+     "better, but the program's pace without moves is not known yet"},
     {DecisionKind::kFleeting, "fleeting",
      "better, but the phase before lasted for one interval only"},
     {DecisionKind::kUnpaid, "unpaid", "better, but earlier migrations have not paid off yet"},
@@ -120,12 +124,10 @@ double Decider::gain_needed(double migration) const {
 Decision Decider::judge(const Candidate& wanted) const {
   Decision decision = undecided(DecisionKind::kKeeps);
   decision.threshold = gain_needed(0);
-  if (is_too_cheap())
-    decision.kind = DecisionKind::kSmall;
-  else if (is_too_early())
-    decision.kind = DecisionKind::kUntimed;
-  if (!wanted.changes_cpus) return decision;
-  decision.gain = cost_now_ - wanted.cost;
+  if (wanted.changes_cpus) decision.gain = cost_now_ - wanted.cost;
+  if (is_too_cheap()) decision.kind = DecisionKind::kCheap;
+  if (is_too_early()) decision.kind = DecisionKind::kEarly;
+  if (!wanted.changes_cpus || !asks_for_mapping()) return decision;
   const bool by_gain = weighs_gain();
   if (by_gain && decision.gain <= decision.threshold) {
     if (decision.gain > 0) decision.kind = DecisionKind::kSmall;

@@ -44,6 +44,8 @@ enum class DecisionKind {
   kWaits,
   kSilent,
   kFixed,
+  kCheap,
+  kEarly,
   kFailed,
   kKeeps,
   kSmall,

@@ -25,6 +25,9 @@ const char* reason_of(DecisionKind kind) {
       return "the algorithm found no mapping (the notes say why)";
     case DecisionKind::kSmall:
       return "the gain is below the threshold";
+    case DecisionKind::kCheap:
+      return "all messages together take less time than a gain has to be";
+    case DecisionKind::kEarly:
     case DecisionKind::kUntimed:
       return "the run ended before its pace without moves was known";
     case DecisionKind::kFleeting:
@@ -145,7 +148,8 @@ std::string stayed_text(const Run& run, const Sums& sums) {
   if (outcome == Outcome::kMissed)
     return fmt::format("could have gained {}, predicted, but was not moved because {}",
                        of_the_run(sums.missed, run.seconds()), reason_of(most->first));
-  const bool is_good = most->first == DecisionKind::kKeeps || most->first == DecisionKind::kSmall;
+  const bool is_good = most->first == DecisionKind::kKeeps || most->first == DecisionKind::kSmall ||
+                       most->first == DecisionKind::kCheap;
   return fmt::format("{}; messages take {}",
                      is_good ? "already as good as it gets: no mapping that is clearly better was "
                                "found"
@@ -211,6 +215,8 @@ std::span<const Rule> rules() {
       {"is a decision due?", {DecisionKind::kWaits}},
       {"did ranks of the node send each other anything?", {DecisionKind::kSilent}},
       {"may ranks be moved?", {DecisionKind::kFixed}},
+      {"do all messages take longer than a gain has to be?", {DecisionKind::kCheap}},
+      {"has the pattern been seen before, or is the pace known?", {DecisionKind::kEarly}},
       {"did the algorithm find a mapping?", {DecisionKind::kFailed}},
       {"is it better than the mapping in force?", {DecisionKind::kKeeps}},
       {"is the gain above the threshold, migration included?", {DecisionKind::kSmall}},

@@ -36,7 +36,7 @@ TEST_CASE("ranks move only for a gain above threshold, migration and a share of 
   CHECK(Question().ask(0.1, 0.0985).kind == DecisionKind::kSmall);
   CHECK(Question().ask(0.1, 0.05, 0.2).kind == DecisionKind::kSmall);  // H is 3 s
   CHECK(Question().ask(0.1, 0.05, 0.1).kind == DecisionKind::kRemaps);
-  CHECK(Question().ask(0.014, 0).kind == DecisionKind::kSmall);
+  CHECK(Question().ask(0.014, 0).kind == DecisionKind::kCheap);
   CHECK(Question().ask(0.016, 0).kind == DecisionKind::kRemaps);
   CHECK(Question({.least_gain = 0.01}).ask(0.014, 0).kind == DecisionKind::kRemaps);
   CHECK(Question().ask(0.1, 0.11).kind == DecisionKind::kKeeps);
@@ -51,10 +51,10 @@ TEST_CASE("no mapping is asked for while none could be applied") {
     DecisionKind without;  // the decision without a candidate
   };
   for (const Case& c :
-       {Case{{}, 0.014, false, DecisionKind::kSmall}, Case{{}, 0.016, true, DecisionKind::kKeeps},
-        Case{{.rule = Decide::kNever}, 0.014, false, DecisionKind::kSmall},
+       {Case{{}, 0.014, false, DecisionKind::kCheap}, Case{{}, 0.016, true, DecisionKind::kKeeps},
+        Case{{.rule = Decide::kNever}, 0.014, false, DecisionKind::kCheap},
         Case{{.rule = Decide::kAlways}, 0.014, true, DecisionKind::kKeeps},
-        Case{{.tries = true}, 0.1, false, DecisionKind::kUntimed}}) {
+        Case{{.tries = true}, 0.1, false, DecisionKind::kEarly}}) {
     Question question(c.options);
     REQUIRE(!question.decider.observe({question.traffic, 1, c.now, c.now}));
     CHECK(question.decider.asks_for_mapping() == c.asks);
