@@ -70,7 +70,7 @@ class TreeSearch {
   int candidates_ = 0;  // that improve() may still consider
   Part best_;
   Value value_;
-  bool is_best_optimal_ = false;  // no rank has an improvement
+  bool is_best_optimal_ = false;  // a descent from all ranks left it as it was
 };
 
 }  // namespace ondeloc::coordinated
