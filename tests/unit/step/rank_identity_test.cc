@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "mapcore/segment/segment_create.h"
@@ -59,6 +60,7 @@ class Sleeper {
     char name[] = "sleep", time[] = "600";
     char* arguments[] = {name, time, nullptr};
     REQUIRE(posix_spawnp(&pid_, "sleep", nullptr, nullptr, arguments, environment.data()) == 0);
+    REQUIRE(shows_environment());
   }
   ~Sleeper() {
     kill(pid_, SIGKILL);
@@ -69,6 +71,15 @@ class Sleeper {
   pid_t pid() const { return pid_; }
 
  private:
+  // posix_spawn() can return before the kernel shows the environment of the new program.
+  bool shows_environment() const {
+    for (int turn = 0; turn < 5000; ++turn) {
+      std::ifstream file("/proc/" + std::to_string(pid_) + "/environ");
+      if (file.peek() != std::ifstream::traits_type::eof()) return true;
+      usleep(1000);
+    }
+    return false;
+  }
   pid_t pid_ = 0;
 };
 
