@@ -44,7 +44,7 @@ class Results(harness.Case):
         self.assertGreater(report["totals"]["migrations"], 0, "nobody was moved")
 
     def thermo(self, ondeloc):
-        result = self.srun("-n4", START, "lmp", "-in", LJ, "-log", "none", "-var", "steps", "1000",
+        result = self.srun("-n4", START, "lmp", "-in", LJ, "-log", "none", "-var", "steps", "2000",
                            ondeloc=ondeloc)
         self.assert_ran(result)
         lines = result.stdout.splitlines()
@@ -54,7 +54,7 @@ class Results(harness.Case):
 
     def test_lammps(self):
         without = self.thermo(None)
-        self.assertEqual(len(without), 12, without)
+        self.assertEqual(len(without), 22, without)
         self.assertEqual(self.thermo(OPTION), without)
         self.assert_watched()
 
