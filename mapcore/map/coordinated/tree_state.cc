@@ -297,12 +297,11 @@ Value TreeState::value_after(int rank, int partner, int to, const TreeEdge* edge
                              double limit) const {
   const double amount = edge == nullptr ? 0 : edge->amount;
   const double locality = locality_after(rank, partner, to, edge);
-  const double busiest =
-      busiest_after(rank, partner, to, edge, limit * (1 + kTieTolerance) - locality);
+  const double most = limit * (1 + kTieTolerance) - locality;
+  const double busiest = busiest_after(rank, partner, to, edge, most);
   if (is_less(limit, busiest + locality)) return {busiest + locality, 0, 0};
   if (target_.node_of[part_[rank]] == target_.node_of[to]) {
     double squares = 0;
-    const double most = limit * (1 + kTieTolerance) - locality;
     const double congestion = congestion_after(rank, partner, to, amount, most, squares);
     return {std::max(congestion, busiest) + locality, squares, 0};
   }

@@ -15,6 +15,13 @@ OWN = {
     "phases": "the same with rank^1 for the first half, rank^(n/2) for the second",
 }
 
+# Programs whose command find() builds.
+OTHER = {
+    "hybrid": "ranks with two threads each in a ring: sweeps over own memory, messages by the main thread; no algorithms",
+    "lammps": "LAMMPS of Debian: Lennard-Jones melt of 2048 atoms, 50 steps a size",
+    "hpcc": "HPC Challenge of Debian: all its tests, matrices of 200 x 200 a size",
+}
+
 # Kernels of OpenMP (tests/apps/thread_kernels.c): one task with a thread for each CPU. Name: the grid, the rounds of size 1.
 KERNELS = {"omp-cg": (8000, 30), "omp-mg": (32, 20), "omp-lu": (34, 40), "omp-ft": (128, 30)}
 HYBRID_THREADS, SECONDS_BEFORE = 2, 8  # the mapper looks at the threads every half second
@@ -39,7 +46,7 @@ def find(name, size, ranks):
     elif name == "hpcc":
         words = ["/usr/local/vm/lab/hpcc.sh", str(200 * size)]
     else:
-        raise ValueError(f"--program {name}: known are {', '.join([*OWN, *KERNELS, 'hybrid', 'lammps', 'hpcc'])}; other programs are run by --command")
+        raise ValueError(f"--program {name}: known are {', '.join([*OWN, *KERNELS, *OTHER])}; other programs are run by --command")
     return {"name": name, "words": words, "ranks": ranks, "timeout": 3000}
 
 
@@ -54,8 +61,6 @@ def command(text, ranks):
 
 
 def listing():
-    lines = [f"{name:10} {text}" for name, text in OWN.items()]
-    lines.append("omp-cg, omp-mg, omp-lu, omp-ft: the same shapes as one program of OpenMP; its threads are mapped")
-    lines.append("hybrid     ranks with two threads each in a ring: sweeps over own memory, messages by the main thread; no algorithms")
-    lines.append("lammps     LAMMPS of Debian: Lennard-Jones melt of 2048 atoms, 50 steps a size")
-    return "\n".join([*lines, "hpcc       HPC Challenge of Debian: all its tests, matrices of 200 x 200 a size"])
+    own, other = ([f"{name:10} {text}" for name, text in group.items()] for group in (OWN, OTHER))
+    kernels = "omp-cg, omp-mg, omp-lu, omp-ft: the same shapes as one program of OpenMP; its threads are mapped"
+    return "\n".join([*own, kernels, *other])

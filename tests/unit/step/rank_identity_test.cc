@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "mapcore/segment/segment_create.h"
@@ -74,8 +73,7 @@ class Sleeper {
   // posix_spawn() can return before the kernel shows the environment of the new program.
   bool shows_environment() const {
     for (int turn = 0; turn < 5000; ++turn) {
-      std::ifstream file("/proc/" + std::to_string(pid_) + "/environ");
-      if (file.peek() != std::ifstream::traits_type::eof()) return true;
+      if (!read_text("/proc/" + std::to_string(pid_) + "/environ").empty()) return true;
       usleep(1000);
     }
     return false;
