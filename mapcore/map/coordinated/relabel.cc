@@ -110,6 +110,28 @@ Part relabel(const Target& target, std::span<const int> part, std::span<const in
   return renamed;
 }
 
+std::vector<int> least_ranks(std::span<const int> part, int groups) {
+  std::vector<int> least(static_cast<std::size_t>(groups), std::numeric_limits<int>::max());
+  for (std::size_t i = part.size(); i-- > 0;) least[part[i]] = static_cast<int>(i);
+  return least;
+}
+
+void name_in_order(std::span<const int> names, std::span<const int> least,
+                   std::vector<int>& new_name) {
+  std::vector<int> groups(names.begin(), names.end());
+  std::stable_sort(groups.begin(), groups.end(), [&](int a, int b) { return least[a] < least[b]; });
+  for (std::size_t k = 0; k < names.size(); ++k) new_name[groups[k]] = names[k];
+}
+
+Part in_order_of_ranks(const Target& target, std::span<const int> part) {
+  const std::vector<int> least = least_ranks(part, target.nodes);
+  std::vector<int> new_name(static_cast<std::size_t>(target.nodes));
+  for (const auto& members : classes_of(target)) name_in_order(members, least, new_name);
+  Part renamed;
+  for (const int node : part) renamed.push_back(new_name[node]);
+  return renamed;
+}
+
 namespace {
 
 double edge_between(const Graph& graph, int first, int second) {

@@ -14,6 +14,16 @@ namespace ondeloc::coordinated {
 // that keeps most ranks.
 Part relabel(const Target& target, std::span<const int> part, std::span<const int> previous);
 
+// Renames the nodes of `part` likewise, so that among alike nodes the least ranks are in order.
+Part in_order_of_ranks(const Target& target, std::span<const int> part);
+
+// The least rank of each group of a partition; groups without ranks have the largest int.
+std::vector<int> least_ranks(std::span<const int> part, int groups);
+
+// new_name[group]: the k-th of `names` goes to the one of them that has the k-th least rank.
+void name_in_order(std::span<const int> names, std::span<const int> least,
+                   std::vector<int>& new_name);
+
 // Swaps and moves single ranks back to their previous node as long as the value stays the same or
 // improves. `state` holds the partition and receives the result.
 void move_back(State& state, std::span<const int> previous);

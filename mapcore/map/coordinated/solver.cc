@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "mapcore/map/coordinated/locality_start.h"
+#include "mapcore/map/coordinated/relabel.h"
 #include "mapcore/map/coordinated/sweep.h"
 #include "mapcore/map/coordinated/tuning.h"
 #include "mapcore/map/coordinated/valuation.h"
@@ -40,7 +41,7 @@ class Solver {
     } else {
       search().adopt(start_);
     }
-    if (previous_.empty()) return search().best();
+    if (previous_.empty()) return in_order();
     if (search().value().cost > now_.cost * (1 - tuning::kWorthMoving)) return previous_;
     return search().relabel_to_previous(previous_);
   }
@@ -68,6 +69,16 @@ class Solver {
     search().offer(part);
     search().offer(block_start(skeleton, target_));
     return previous_.empty() ? search().best() : search().relabel_to_previous(previous_);
+  }
+
+  // Without a previous partition: the cheapest start if the best partition is hardly better, else
+  // the best one with as many ranks as possible on the node that packed gives them.
+  Part in_order() {
+    const Value& best = search().value();
+    const bool is_worth_it = best.cost < start_value_.cost * (1 - tuning::kWorthDisorder) ||
+                             is_less_remote(best.remote, start_value_.remote);
+    if (!is_worth_it) return start_;
+    return in_order_of_ranks(target_, search().best());
   }
 
   void value_starts(double least) {

@@ -25,7 +25,8 @@
 //      have found. Each round refines another multilevel solution, of ranks merged in another
 //      order, searches among other groups and has several times the usual work;
 //   5. nodes are renamed and ranks moved back so that as many ranks as possible stay where they
-//      are. If the gain is next to nothing, all ranks stay.
+//      are. If the gain is next to nothing, all ranks stay. Without a present partition, nodes are
+//      renamed so that the ranks are in order, and a gain next to nothing leaves the best start.
 //
 // Thread safety: pure function.
 #pragma once

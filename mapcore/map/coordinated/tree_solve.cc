@@ -12,6 +12,7 @@
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/relabel.h"
 #include "mapcore/map/coordinated/tree_groups.h"
+#include "mapcore/map/coordinated/tree_order.h"
 #include "mapcore/map/coordinated/tree_relaxed.h"
 #include "mapcore/map/coordinated/tree_search.h"
 #include "mapcore/map/coordinated/tree_valuation.h"
@@ -94,10 +95,13 @@ class TreeSolver {
   // Few ranks on several caches in a node have many mappings that no single move or swap improves.
   bool is_hard() const { return tree_.ranks <= tuning::kFewOnTree && has_inside(); }
 
-  // Returns the cheapest mapping, or the present one if the gain is next to nothing.
+  // Returns the cheapest mapping. If its gain is next to nothing, the present mapping stays;
+  // without a present mapping, the simple one stays in which the ranks are in order.
   Mapping settle() {
     if (!request_.previous.empty() && cost_ >= now_ * (1 - tuning::kWorthMoving))
       return request_.previous;
+    if (request_.previous.empty() && cost_ >= simple_cost_ * (1 - tuning::kWorthDisorder))
+      return std::move(simple_);
     return std::move(mapping_);
   }
 
@@ -174,8 +178,8 @@ class TreeSolver {
   }
 
   Mapping to_mapping() {
-    Part part = search_.best();
-    if (!previous_.empty()) part = search_.bring_back(previous_);
+    const Part part = previous_.empty() ? in_order_of_ranks(tree_, search_.best())
+                                        : search_.bring_back(previous_);
     Mapping mapping = place_on_slots(request_, part, PlaceBy::kLlc);
     share_cores(request_, mapping);
     if (!tree_.is_exact && tree_.ranks <= tuning::kFewVertices) exchange_all(mapping);
@@ -218,7 +222,7 @@ class TreeSolver {
   // Returns true if one of them costs no more than `least`.
   bool add_starts(double least) {
     for (const MapFunction map : {map_packed, map_scatter}) keep_cheaper(*map(request_, ""));
-    best_start_ = llcs_of(request_, mapping_);
+    take_best_start();
     if (!is_less(least, cost_)) return true;
     keep_cheaper(even_loads());
     levels_ = levels_of(ranks_.skeleton(), over_nodes_);
@@ -229,8 +233,13 @@ class TreeSolver {
           locality_start(tree_distances(request_.machine), ranks_, over_nodes_, levels_).part));
       keep_cheaper(*map_ondeloc(request_, ""));
     }
-    best_start_ = llcs_of(request_, mapping_);
+    take_best_start();
     return !is_less(least, cost_);
+  }
+  void take_best_start() {
+    best_start_ = llcs_of(request_, mapping_);
+    simple_ = mapping_;
+    simple_cost_ = cost_;
   }
   void keep_cheaper(Mapping mapping) {
     const double cost = cost_of(mapping, mapping_.empty() ? kNoLimit : cost_);
@@ -322,6 +331,8 @@ class TreeSolver {
   TreeSearch search_;
   Mapping mapping_;  // the cheapest mapping so far
   double cost_ = 0, now_ = 0;
+  Mapping simple_;  // the cheapest start: the first one, packed, of those that cost the same
+  double simple_cost_ = 0;
   Part best_start_;
   mutable TreeScratch scratch_;
 };

@@ -262,4 +262,46 @@ TEST_CASE("equal cost keeps the order of ranks") {
   }
 }
 
+// A wavefront over a grid of 2 x 4 ranks (tests/lab/programs, lu): rows and columns cost the same
+// but for a few messages.
+const std::vector<MatrixEntry> kWavefront = {
+    {0, 1, 2359296, 2404}, {0, 2, 2359296, 2404}, {0, 4, 0, 4},          {1, 0, 1179656, 2309},
+    {1, 3, 2359296, 2404}, {1, 5, 0, 4},          {2, 0, 1179656, 2309}, {2, 3, 2359296, 2404},
+    {2, 4, 2359296, 2400}, {2, 6, 0, 4},          {3, 1, 1179656, 2309}, {3, 2, 1179648, 2308},
+    {3, 5, 2359296, 2400}, {3, 7, 0, 4},          {4, 0, 0, 4},          {4, 2, 1179656, 2305},
+    {4, 5, 2359296, 2404}, {4, 6, 2359296, 2404}, {5, 1, 8, 5},          {5, 3, 1179648, 2304},
+    {5, 4, 1179648, 2308}, {5, 7, 2359296, 2404}, {6, 2, 8, 5},          {6, 4, 1179648, 2308},
+    {6, 7, 2359296, 2404}, {7, 3, 8, 5},          {7, 5, 1179648, 2308}, {7, 6, 1179648, 2308}};
+
+TEST_CASE("a few messages do not change the order of ranks") {
+  for (const char* machine : {"package:2 numa:1 l3:2 core:2 pu:1", "numa:2 core:4 pu:1"}) {
+    const Case c(machine, CommMatrix::from_entries(8, kWavefront));
+    INFO(machine);
+    CHECK(c.map() == c.map("packed"));
+  }
+}
+
+// The least ranks of groups of `size` slots.
+std::vector<int> least_of_groups(const Mapping& mapping, int size) {
+  std::vector<int> least(mapping.size() / static_cast<std::size_t>(size), 1000);
+  for (std::size_t i = mapping.size(); i-- > 0;)
+    least[static_cast<std::size_t>(mapping[i].value / size)] = static_cast<int>(i);
+  return least;
+}
+
+TEST_CASE("without a present mapping, alike nodes and caches have their ranks in order") {
+  const Case nodes("numa:4 core:2 pu:1", CommMatrix::from_entries(8, kWavefront));
+  const std::vector<int> least = least_of_groups(nodes.map(), 2);
+  CHECK(std::is_sorted(least.begin(), least.end()));
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    const Case c("package:2 numa:1 l3:4 core:2 pu:1", drawn(16, 3, seed, 1e5));
+    const Mapping mapping = c.map();
+    const auto packages = least_of_groups(mapping, 8), caches = least_of_groups(mapping, 2);
+    INFO(seed);
+    CHECK(packages[0] < packages[1]);
+    CHECK(std::is_sorted(caches.begin(), caches.begin() + 4));
+    CHECK(std::is_sorted(caches.begin() + 4, caches.end()));
+  }
+}
+
 }  // namespace tree_test
