@@ -15,6 +15,7 @@ namespace ondeloc {
 namespace {
 
 constexpr double kNegligible = 0.001;  // of the run: a gain that is not worth a word
+constexpr double kUnclear = 0.01;  // of the cost: such a gain, if the time of the run is unknown
 
 // The reason for a person, behind "not moved because ".
 const char* reason_of(DecisionKind kind) {
@@ -160,8 +161,7 @@ std::string stayed_text(const Run& run, const Sums& sums) {
 std::string prospect_text(const Prospect& of) {
   if (const std::string text = no_stake_text(of.cost, of.run_seconds); !text.empty()) return text;
   const double gain = of.cost - of.least;
-  const double negligible =
-      of.run_seconds > 0 ? kNegligible * of.run_seconds : nothing_at_stake() * of.cost;
+  const double negligible = of.run_seconds > 0 ? kNegligible * of.run_seconds : kUnclear * of.cost;
   if (gain <= negligible)
     return fmt::format(
         "already as good as it gets: no mapping that is clearly better than {} was found; messages "
