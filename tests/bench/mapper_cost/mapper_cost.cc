@@ -3,8 +3,8 @@
 // of rows. The real program reads a real segment, whose rows are claimed and written by as many
 // processes: a ring (two peers), a stencil (up to six) and all-to-all, in a mapping that needs no
 // change, which is the usual interval. Each process is bound to a CPU of this machine, which the
-// mapper takes for up to 8 NUMA nodes. There are two runs, of INTERVALS and 3 x INTERVALS (default
-// 20) of 500 ms: their difference does not contain the start.
+// mapper takes for up to 8 NUMA nodes. The kernel tells the mapper's CPU time in nanoseconds: after
+// the first six intervals of 500 ms, which contain the start, and INTERVALS (default 40) later.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -17,8 +17,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "mapcore/options/mapper_arguments.h"
@@ -31,6 +34,7 @@ namespace {
 using namespace ondeloc;
 
 constexpr int kIntervalMs = 500;
+constexpr int kFirst = 6;  // intervals with the start and the first searches
 constexpr int kMostNodes = 8;
 
 enum class Pattern { kRing, kStencil, kAll };
@@ -73,7 +77,7 @@ int cpu_of(int rank, int ranks) { return rank * nodes() * cores_of_node() / rank
 }
 
 struct Usage {
-  double cpu_ms = 0;
+  double start_ms = 0, later_ms = 0;  // CPU time of the first intervals and of the later ones
   long peak_kib = 0;
 };
 
@@ -130,41 +134,55 @@ Result<Step> start(const char* mapper, int ranks, Pattern pattern) {
   return step;
 }
 
-// Returns nothing if the mapper ended before the ranks.
-Usage stop(Step& step) {
+// CPU time of all threads of the process so far, in milliseconds; below 0 if it has ended.
+double cpu_ms(pid_t pid) {
+  double sum = -1;
+  std::error_code failed;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), failed)) {
+    std::ifstream file(thread.path() / "schedstat");
+    double nanoseconds = 0;
+    if (file >> nanoseconds) sum = std::max(sum, 0.0) + 1e-6 * nanoseconds;
+  }
+  return sum;
+}
+
+// Ends the step. Returns the peak memory of the mapper in KiB, 0 if it failed or ended too early.
+long stop(Step& step) {
   const bool lasted = waitpid(step.mapper, nullptr, WNOHANG) == 0;
   for (const pid_t pid : step.ranks) kill(pid, SIGKILL);
   for (const pid_t pid : step.ranks) waitpid(pid, nullptr, 0);
-  if (!lasted) return {};
+  if (!lasted) return 0;
   rusage usage{};
   int status = 0;
   wait4(step.mapper, &status, 0, &usage);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return {};
-  return {1e3 * static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-              1e-3 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
-          usage.ru_maxrss};
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? usage.ru_maxrss : 0;
 }
+
+void wait_for(int intervals) { usleep(static_cast<useconds_t>(intervals) * kIntervalMs * 1000); }
 
 Result<Usage> measure(const char* mapper, int ranks, Pattern pattern, int intervals) {
   auto step = start(mapper, ranks, pattern);
   if (!step) return std::move(step).error();
-  usleep(static_cast<useconds_t>(intervals) * kIntervalMs * 1000);
-  const Usage usage = stop(*step);
-  if (usage.cpu_ms <= 0) return Error("ondeloc-mapper failed");
-  return usage;
+  wait_for(kFirst);
+  const double first = cpu_ms(step->mapper);
+  wait_for(intervals);
+  const double all = cpu_ms(step->mapper);
+  const long peak = stop(*step);
+  if (peak == 0 || first < 0) return Error("ondeloc-mapper failed");
+  return Usage{first, all - first, peak};
 }
 
 int print_line(const char* mapper, int ranks, const char* name, Pattern pattern, int intervals) {
-  auto brief = measure(mapper, ranks, pattern, intervals);
-  auto longer = measure(mapper, ranks, pattern, 3 * intervals);
-  if (!brief || !longer) {
-    fmt::print(stderr, "bench_mapper_cost: {}\n", (brief ? longer : brief).error().message());
+  auto usage = measure(mapper, ranks, pattern, intervals);
+  if (!usage) {
+    fmt::print(stderr, "bench_mapper_cost: {}\n", usage.error().message());
     return 1;
   }
-  const double each = std::max(0.0, (longer->cpu_ms - brief->cpu_ms) / (2 * intervals));
+  const double each = usage->later_ms / intervals;
   fmt::print("{:>5} {:<8} {:>12.3f} {:>18.3f} % {:>10.1f} {:>10.1f}\n", ranks, name, each,
-             100 * each / kIntervalMs, brief->cpu_ms - intervals * each,
-             static_cast<double>(longer->peak_kib) / 1024);
+             100 * each / kIntervalMs, usage->start_ms - kFirst * each,
+             static_cast<double>(usage->peak_kib) / 1024);
   return 0;
 }
 
@@ -172,7 +190,7 @@ int print_line(const char* mapper, int ranks, const char* name, Pattern pattern,
 
 int main(int argc, char** argv) {
   if (argc < 2) return fmt::print(stderr, "bench_mapper_cost ONDELOC_MAPPER [INTERVALS]\n"), 2;
-  const int intervals = argc > 2 ? std::max(1, std::atoi(argv[2])) : 20;
+  const int intervals = argc > 2 ? std::max(1, std::atoi(argv[2])) : 40;
   bench::print_machine();
   fmt::print("rows  traffic  ms/interval  share of one core    start ms   peak MiB\n");
   int failed = 0;
