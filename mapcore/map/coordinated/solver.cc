@@ -72,7 +72,7 @@ class Solver {
   }
 
   // Without a previous partition: the cheapest start if the best partition is hardly better, else
-  // the best one with as many ranks as possible on the node that packed gives them.
+  // the best one, with its nodes in the order of ranks.
   Part in_order() {
     const Value& best = search().value();
     const bool is_worth_it = best.cost < start_value_.cost * (1 - tuning::kWorthDisorder) ||
