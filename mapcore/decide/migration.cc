@@ -15,12 +15,6 @@ constexpr double kSecondsInCache = 0.0001;
 constexpr double kSecondsInNode = 0.00025;
 constexpr double kSecondsToNode = 0.0004;
 
-// Bytes a second that one call to move_pages(2) copies in pages of 4 KiB, where memory and link are
-// not slower. Linux 2.6.29 copied 750 MB/s (kernel commit 35282a2de4e5), and unmapping pages in
-// batches since Linux 6.3 made it 1.8 to 3.9 times as fast (commit 6f7d760e86fa). Huge pages go
-// faster.
-constexpr double kCopiedPerSecond = 1e9;
-
 double price_without_memory(const Seat& from, const Seat& to) {
   if (!(from.node == to.node)) return kSecondsToNode;
   return from.llc == to.llc ? kSecondsInCache : kSecondsInNode;
@@ -58,8 +52,7 @@ double migration_seconds(const CostModel& model, const SlotSet& slots, const Map
     if (!changes_cpus(slots, before[i], after[i])) continue;
     const int from = slots[before[i]].node.value, to = slots[after[i]].node.value;
     if (memory_follows && from != to && i < resident.size()) {
-      const double way = std::min(model.bandwidth[to], model.link[from * model.nodes + to]);
-      copies += resident[i] / std::min(way, kCopiedPerSecond);
+      copies += resident[i] / std::min(model.bandwidth[to], model.link[from * model.nodes + to]);
       continue;
     }
     const Seat& seat = slots[after[i]].seat;

@@ -21,12 +21,12 @@ bool moves_many(const SlotSet& slots, const CostModel& model, const Mapping& bef
                 const Mapping& after);
 
 // Predicted seconds that the step is held up. Memory that follows moved ranks to other NUMA nodes:
-// the sum of the bytes of each rank over the slowest of memory, link and the kernel's copying of
-// small pages (1 GB/s), because the mapper copies for one rank after the other. Every other rank
-// with other CPUs fills its new last-level cache: 0.4 ms from another NUMA node, 0.25 ms from
-// another cache of its node, 0.1 ms inside its cache. Ranks of one cache fill it one after the
-// other, and caches are filled at the same time, so the largest sum of a cache counts. `resident`:
-// bytes of each rank; may be empty (then no memory is counted).
+// the sum of the bytes of each rank over the slower of memory and link, because the mapper copies
+// for one rank after the other. Every other rank with other CPUs fills its new last-level cache:
+// 0.4 ms from another NUMA node, 0.25 ms from another cache of its node, 0.1 ms inside its cache.
+// Ranks of one cache fill it one after the other, and caches are filled at the same time, so the
+// largest sum of a cache counts. `resident`: bytes of each rank; may be empty (then no memory is
+// counted).
 double migration_seconds(const CostModel& model, const SlotSet& slots, const Mapping& before,
                          const Mapping& after, std::span<const double> resident,
                          bool memory_follows);
