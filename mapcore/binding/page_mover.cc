@@ -11,6 +11,7 @@
 
 #include "mapcore/base/read_file.h"
 #include "mapcore/binding/memory.h"
+#include "mapcore/binding/page_map.h"
 #include "mapcore/binding/proc.h"
 
 namespace ondeloc {
@@ -102,16 +103,15 @@ Result<PageMover::Step> PageMover::step_whole() {
   return Step::kDone;
 }
 
-// Pages of the process alone and shared pages are never in one piece: many shared pages stay, as
-// they should.
+// Pages in memory of the process alone and in shared memory are never in one piece: if there is no
+// room, only the former are waited for.
 void PageMover::gather() {
+  const PageMap map(pid_);
   for (; range_ < ranges_.size() && pages_.size() < kPiece; ++range_) {
     const PageRange& range = ranges_[range_];
     if (!pages_.empty() && range.own != own_) return;
     own_ = range.own;
-    for (at_ = std::max(at_, range.begin); at_ < range.end && pages_.size() < kPiece;
-         at_ += page_size())
-      pages_.push_back(static_cast<std::uintptr_t>(at_));
+    at_ = map.append_pages(std::max(at_, range.begin), range.end, kPiece, pages_);
     if (at_ < range.end) return;
     at_ = 0;
   }
