@@ -83,17 +83,17 @@ PageMover::PageMover(pid_t pid, PagesOnNode there, int from, int to)
   all_ = bytes_ = own_bytes(ranges_);
 }
 
-Result<PageMover::Step> PageMover::step() {
+Result<PageMover::Step> PageMover::step(std::size_t at_once) {
   if (!is_node(from_) || !is_node(to_)) return Error("no such NUMA node");
-  if (whole_) return step_whole();
+  if (whole_) return step_whole(at_once);
   if (pages_.empty()) gather();
   if (pages_.empty()) return Step::kDone;
   if (Status looked = keep_those_on_node(); !looked) return std::move(looked).error();
-  return move_piece();
+  return move_piece(at_once);
 }
 
-Result<PageMover::Step> PageMover::step_whole() {
-  if (!has_room(bytes_)) return Step::kNoRoom;
+Result<PageMover::Step> PageMover::step_whole(std::size_t at_once) {
+  if (!has_room(at_once * bytes_)) return Step::kNoRoom;
   const NodeMask source = only(from_), target = only(to_);
   const long left = syscall(SYS_migrate_pages, pid_, static_cast<unsigned long>(kMaxNodes),
                             source.data(), target.data());
@@ -126,11 +126,11 @@ bool PageMover::has_room(std::uint64_t bytes) const {
 
 // A call ends at the first huge page that cannot be moved (pinned, or in use at that moment). The
 // next call continues after that page.
-Result<PageMover::Step> PageMover::move_piece() {
+Result<PageMover::Step> PageMover::move_piece(std::size_t at_once) {
   const std::vector<int> nodes(pages_.size(), to_);
   for (int fruitless = 0; !pages_.empty() && fruitless < kMostFruitless;) {
     const std::size_t before = pages_.size();
-    const bool fits = has_room(before * page_size());
+    const bool fits = has_room((own_ ? at_once : 1) * before * page_size());
     if (!fits && own_) return Step::kNoRoom;
     if (!fits) break;  // not waited for: shared pages are not what slows the rank down
     const auto failed = call(nodes.data(), MPOL_MF_MOVE);

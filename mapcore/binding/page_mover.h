@@ -3,7 +3,7 @@
 // copies all pages in one call, which no signal ends: with a rank of 100 GB a cancelled step would
 // wait for the call longer than Slurm's UnkillableStepTimeout, after which Slurm drains the node.
 // Besides, ranks that change places between full nodes can only move piece by piece. Thread safety:
-// for one thread.
+// each mover for one thread at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -36,19 +36,20 @@ class PageMover {
   PageMover(pid_t pid, const std::optional<PageTexts>& texts, int from, int to);
   PageMover(pid_t pid, PagesOnNode there, int from, int to);
 
-  // Copies the next piece (16 MiB); blocks for some milliseconds if there is room. kNoRoom: try
-  // again later. Errors: the kernel's; ESRCH if the process has ended.
-  Result<Step> step();
+  // Copies the next piece (16 MiB); blocks for some milliseconds if there is room for it and for
+  // the pieces of `at_once` - 1 other movers. kNoRoom: try again later. Errors: the kernel's; ESRCH
+  // if the process has ended.
+  Result<Step> step(std::size_t at_once = 1);
   std::uint64_t bytes() const { return bytes_; }  // still to move, roughly
   std::uint64_t bytes_at_first() const { return all_; }
   long left() const { return left_; }                // pages of its own that did not move
   bool interleaved() const { return interleaved_; }  // see PagesOnNode
 
  private:
-  Result<Step> step_whole();
+  Result<Step> step_whole(std::size_t at_once);
   void gather();
   bool has_room(std::uint64_t bytes) const;
-  Result<Step> move_piece();
+  Result<Step> move_piece(std::size_t at_once);
   Result<long> call(const int* nodes, int flags);
   Status keep_those_on_node();
   void leave(std::size_t count);

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <future>
+#include <system_error>
 
 #include "mapcore/binding/memory.h"
 #include "mapcore/mapper/free_memory.h"
 
 namespace ondeloc {
 namespace {
+
+constexpr std::size_t kMostAtOnce = 16;  // pieces of 16 MiB, of one rank each
 
 std::string stayed(WorldRank rank, const NodePair& nodes, const std::string& why) {
   return fmt::format("rank {}: its pages stayed on NUMA node {}: {}", rank.value, nodes.from, why);
@@ -37,6 +41,24 @@ void note_result(const PageMover& mover, const RankState& state, const NodePair&
   notes.erase(no_room(state.world, nodes));
   const std::string why = about_pages_left(mover.left(), mover.bytes_at_first());
   if (!why.empty()) notes.insert(stayed(state.world, nodes, why));
+}
+
+// One step of each mover, the first one in this thread.
+std::vector<Result<PageMover::Step>> step_together(std::span<PageMover* const> movers) {
+  using Step = Result<PageMover::Step>;
+  std::vector<std::future<Step>> others;
+  for (PageMover* mover : movers.subspan(1)) {
+    const auto step = [mover, count = movers.size()] { return mover->step(count); };
+    try {
+      others.push_back(std::async(std::launch::async, step));
+    } catch (const std::system_error&) {  // no thread to be had: ulimit -u, pids.max
+      others.push_back(std::async(std::launch::deferred, step));
+    }
+  }
+  std::vector<Step> steps;
+  steps.push_back(movers.front()->step(movers.size()));
+  for (std::future<Step>& other : others) steps.push_back(other.get());
+  return steps;
 }
 
 }  // namespace
@@ -93,8 +115,8 @@ void PageMoves::choose() {
 }
 
 // True if pages moved or the move ended.
-bool PageMoves::step(Move& move, const RankState& state, std::set<std::string>& notes) {
-  const auto step = move.mover->step();
+bool PageMoves::note_step(Move& move, const Result<PageMover::Step>& step, const RankState& state,
+                          std::set<std::string>& notes) {
   if (step && *step != PageMover::Step::kDone) return *step == PageMover::Step::kMoved;
   move.over = true;
   if (step)
@@ -104,11 +126,19 @@ bool PageMoves::step(Move& move, const RankState& state, std::set<std::string>& 
   return true;
 }
 
-bool PageMoves::pass(const Ranks& ranks, std::set<std::string>& notes) {
+// A piece of each move, `at_once` of them at the same time.
+bool PageMoves::pass(const Ranks& ranks, std::set<std::string>& notes, std::size_t at_once) {
+  std::vector<Move*> turn;
+  for (Move& move : moves_)
+    if (move.fits && !move.over) turn.push_back(&move);
   bool moved = false;
-  for (Move& move : moves_) {
-    if (!move.fits || move.over) continue;
-    moved |= step(move, ranks.at(move.rank), notes);
+  for (std::size_t begin = 0; begin < turn.size(); begin += at_once) {
+    const auto together = std::span(turn).subspan(begin, std::min(at_once, turn.size() - begin));
+    std::vector<PageMover*> movers;
+    for (Move* move : together) movers.push_back(&*move->mover);
+    const auto steps = step_together(movers);
+    for (std::size_t i = 0; i < together.size(); ++i)
+      moved |= note_step(*together[i], steps[i], ranks.at(together[i]->rank), notes);
   }
   return moved;
 }
@@ -117,7 +147,7 @@ bool PageMoves::pass(const Ranks& ranks, std::set<std::string>& notes) {
 bool PageMoves::round(const Ranks& ranks, std::set<std::string>& notes) {
   choose();
   bool moved = false;
-  while (pass(ranks, notes)) moved = true;
+  while (pass(ranks, notes, kMostAtOnce) || pass(ranks, notes, 1)) moved = true;
   std::erase_if(moves_, [](const Move& move) { return move.over; });
   return moved && !empty();
 }

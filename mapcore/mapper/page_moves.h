@@ -20,8 +20,9 @@ class PageMoves {
   // that it left on earlier nodes follow too, unless the rank has come back to their node.
   void add(LocalRank rank, std::span<const int> before, std::span<const int> after);
   // Moves the pages of all ranks that fit together, a piece of each in turn: ranks that change
-  // places between full nodes make room for each other. Pages that do not fit stay in the list,
-  // with a note; trying them again costs only a look at the room of the nodes.
+  // places between full nodes make room for each other. Where there is room, the pieces are copied
+  // at the same time, since ranks wait for each other anyway. Pages that do not fit stay in the
+  // list, with a note; trying them again costs only a look at the room of the nodes.
   void run(const Ranks& ranks, std::set<std::string>& notes);
   bool empty() const { return moves_.empty(); }
   void clear() { moves_.clear(); }
@@ -39,8 +40,9 @@ class PageMoves {
   void begin_those_of(LocalRank rank, const RankState& state, std::set<std::string>& notes);
   void choose();
   bool round(const Ranks& ranks, std::set<std::string>& notes);
-  bool pass(const Ranks& ranks, std::set<std::string>& notes);
-  static bool step(Move& move, const RankState& state, std::set<std::string>& notes);
+  bool pass(const Ranks& ranks, std::set<std::string>& notes, std::size_t at_once);
+  static bool note_step(Move& move, const Result<PageMover::Step>& step, const RankState& state,
+                        std::set<std::string>& notes);
 
   std::vector<Move> moves_;
   std::vector<std::string> untrue_;  // notes on moves that were given up

@@ -57,3 +57,21 @@ TEST_CASE("a node that is not there costs a note, and a rank that is gone nothin
   CHECK(moves.empty());
   CHECK(notes.empty());
 }
+
+TEST_CASE("more moves than are made at once all come to their end") {
+  const WaitingRanks waiting(std::vector<std::vector<std::uint64_t>>{{1}, {2}});
+  Ranks ranks(2);
+  ranks.refresh(waiting.view());
+  Nodes before, after;
+  for (int i = 0; i < 20; ++i) {
+    before.push_back(5000 + i);
+    after.push_back(6000 + i);
+  }
+  std::set<std::string> notes;
+  PageMoves moves;
+  moves.add(kRank, before, after);
+  moves.add(kOther, before, after);
+  moves.run(ranks, notes);
+  CHECK(moves.empty());
+  CHECK(notes.size() == 40);
+}
