@@ -12,9 +12,9 @@ namespace ondeloc {
 namespace {
 
 // Linux: Documentation/admin-guide/mm/pagemap.rst.
-constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
-constexpr std::uint64_t kOfOneProcess = std::uint64_t{1} << 56;  // since Linux 4.2
-constexpr std::size_t kEntries = 512;                            // of one call
+// Present, and mapped by one process only (since Linux 4.2).
+constexpr std::uint64_t kAlone = std::uint64_t{1} << 63 | std::uint64_t{1} << 56;
+constexpr std::size_t kEntries = 512;  // of one call
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::uint64_t PageMap::append_pages(std::uint64_t begin, std::uint64_t end, std:
     const std::uint64_t count =
         is_told ? static_cast<std::uint64_t>(got) / sizeof(std::uint64_t) : wanted;
     for (std::uint64_t i = 0; i < count; ++i, at += page)
-      if (!is_told || ((entries[i] & kPresent) != 0 && (entries[i] & kOfOneProcess) != 0))
+      if (!is_told || (entries[i] & kAlone) == kAlone)
         pages.push_back(static_cast<std::uintptr_t>(at));
   }
   return at;

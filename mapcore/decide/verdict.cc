@@ -102,11 +102,9 @@ std::string nothing_sent_text(double off_node) {
   return "nothing to map: the ranks of this node sent each other nothing" + off_node_text(off_node);
 }
 
-// Share of the run. A mapping that saved all of it would gain less than a move has to gain.
-double nothing_at_stake() { return Options().least_gain; }
-
+// A mapping that saved the whole cost would gain less of the run than a move has to gain.
 bool has_no_stake(double cost, double run_seconds) {
-  return run_seconds > 0 && cost < nothing_at_stake() * run_seconds;
+  return run_seconds > 0 && cost < Options().least_gain * run_seconds;
 }
 
 Outcome outcome_of(const Run& run, const Sums& sums) {

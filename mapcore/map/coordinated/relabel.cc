@@ -87,6 +87,13 @@ std::vector<std::vector<int>> classes_of(const Target& target) {
 
 }  // namespace
 
+Part renamed(std::span<const int> part, std::span<const int> names) {
+  Part result;
+  result.reserve(part.size());
+  for (const int group : part) result.push_back(names[static_cast<std::size_t>(group)]);
+  return result;
+}
+
 Part relabel(const Target& target, std::span<const int> part, std::span<const int> previous) {
   const auto n = static_cast<std::size_t>(target.nodes);
   std::vector<int> stays(n * n);  // [group][node]: ranks that would stay
@@ -105,9 +112,7 @@ Part relabel(const Target& target, std::span<const int> part, std::span<const in
       name[members[rows[column]]] = members[column];
     }
   }
-  Part renamed;
-  for (const int group : part) renamed.push_back(name[group]);
-  return renamed;
+  return renamed(part, name);
 }
 
 std::vector<int> least_ranks(std::span<const int> part, int groups) {
@@ -127,9 +132,7 @@ Part in_order_of_ranks(const Target& target, std::span<const int> part) {
   const std::vector<int> least = least_ranks(part, target.nodes);
   std::vector<int> new_name(static_cast<std::size_t>(target.nodes));
   for (const auto& members : classes_of(target)) name_in_order(members, least, new_name);
-  Part renamed;
-  for (const int node : part) renamed.push_back(new_name[node]);
-  return renamed;
+  return renamed(part, new_name);
 }
 
 namespace {

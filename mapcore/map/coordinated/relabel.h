@@ -17,6 +17,9 @@ Part relabel(const Target& target, std::span<const int> part, std::span<const in
 // Renames the nodes of `part` likewise, so that among alike nodes the least ranks are in order.
 Part in_order_of_ranks(const Target& target, std::span<const int> part);
 
+// The partition with other names: rank i is in names[part[i]].
+Part renamed(std::span<const int> part, std::span<const int> names);
+
 // The least rank of each group of a partition; groups without ranks have the largest int.
 std::vector<int> least_ranks(std::span<const int> part, int groups);
 

@@ -47,6 +47,12 @@ bool is_node_step_small(const TreeTarget& tree, const CostModel& model) {
 
 }  // namespace
 
+CacheGroups caches_by_node(const TreeTarget& tree) {
+  CacheGroups nodes(static_cast<std::size_t>(tree.nodes));
+  for (int c = 0; c < tree.llcs; ++c) nodes[tree.node_of[c]].push_back(c);
+  return nodes;
+}
+
 CacheGroups each_alone(const std::vector<int>& llcs) {
   CacheGroups groups;
   for (const int llc : llcs) groups.push_back({llc});

@@ -15,6 +15,9 @@ using CacheGroups = std::vector<std::vector<int>>;  // caches with slots, in asc
 
 CacheGroups each_alone(const std::vector<int>& llcs);
 
+// All caches of each node.
+CacheGroups caches_by_node(const TreeTarget& tree);
+
 // The caches of each package. Empty if there is one package, if some package has one node or some
 // node one cache, or if a byte between two nodes of a package costs far more than one between
 // caches of a node: then the nodes are the better groups.

@@ -6,45 +6,34 @@
 #include <numeric>
 
 #include "mapcore/map/coordinated/relabel.h"
+#include "mapcore/map/coordinated/tree_groups.h"
 #include "mapcore/map/coordinated/tree_valuation.h"
 
 namespace ondeloc::coordinated {
 namespace {
 
-std::vector<int> caches_of(const TreeTarget& target, int node) {
-  std::vector<int> caches;
-  for (int c = 0; c < target.llcs; ++c)
-    if (target.node_of[c] == node) caches.push_back(c);
-  return caches;
-}
-
 // Exchanges the ranks of whole nodes. The k-th cache of a node takes those of the k-th cache of the
 // other node.
 Part with_nodes_in_order(const TreeTarget& target, const Part& part) {
-  Part nodes;
-  for (const int cache : part) nodes.push_back(target.node_of[cache]);
   std::vector<int> names(static_cast<std::size_t>(target.nodes)), new_node(names.size());
   std::iota(names.begin(), names.end(), 0);
-  name_in_order(names, least_ranks(nodes, target.nodes), new_node);
+  name_in_order(names, least_ranks(renamed(part, target.node_of), target.nodes), new_node);
+  const CacheGroups caches = caches_by_node(target);
   std::vector<int> new_cache(static_cast<std::size_t>(target.llcs));
   for (const int node : names) {
-    const std::vector<int> from = caches_of(target, node), to = caches_of(target, new_node[node]);
+    const std::vector<int>&from = caches[node], &to = caches[new_node[node]];
     if (from.size() != to.size()) return part;
     for (std::size_t k = 0; k < from.size(); ++k) new_cache[from[k]] = to[k];
   }
-  Part result;
-  for (const int cache : part) result.push_back(new_cache[cache]);
-  return result;
+  return renamed(part, new_cache);
 }
 
 Part with_caches_in_order(const TreeTarget& target, const Part& part) {
   const std::vector<int> least = least_ranks(part, target.llcs);
   std::vector<int> new_cache(static_cast<std::size_t>(target.llcs));
-  for (int node = 0; node < target.nodes; ++node)
-    name_in_order(caches_of(target, node), least, new_cache);
-  Part result;
-  for (const int cache : part) result.push_back(new_cache[cache]);
-  return result;
+  for (const std::vector<int>& caches : caches_by_node(target))
+    name_in_order(caches, least, new_cache);
+  return renamed(part, new_cache);
 }
 
 bool fits(const TreeTarget& target, const Part& part) {

@@ -41,11 +41,7 @@ Part llcs_of(const MapRequest& request, const Mapping& mapping) {
   return part;
 }
 
-Part nodes_of(const TreeTarget& target, const Part& llcs) {
-  Part part;
-  for (const int llc : llcs) part.push_back(target.node_of[llc]);
-  return part;
-}
+Part nodes_of(const TreeTarget& target, const Part& llcs) { return renamed(llcs, target.node_of); }
 
 class TreeSolver {
  public:
@@ -269,9 +265,7 @@ class TreeSolver {
 
   // Partitions the ranks of every node over the caches of the node.
   Part solve_inside(const Part& over_nodes, int effort = 0) const {
-    CacheGroups nodes(static_cast<std::size_t>(tree_.nodes));
-    for (int c = 0; c < tree_.llcs; ++c) nodes[tree_.node_of[c]].push_back(c);
-    return solve_inside(over_nodes, nodes, effort);
+    return solve_inside(over_nodes, caches_by_node(tree_), effort);
   }
 
   Part solve_inside(const Part& over_groups, const CacheGroups& groups, int effort) const {
