@@ -10,6 +10,9 @@
 // 1 % and Student's test of two samples with the same variance says so: at each look the chance is
 // 0.5 % if the moves changed nothing, and the error costs no more than the way back. The use of the
 // test for a mapping is not published elsewhere.
+//
+// Moves that promise little are made to learn what they are worth. Such a trial asks for more: if
+// the mean pace is lower at all at the end of the trial, that counts as a loss too.
 // Thread safety: a value, one thread.
 #pragma once
 
@@ -21,8 +24,9 @@ class Trial {
  public:
   // Takes in an interval with traffic under the mapping in force.
   void add(double bytes, double seconds, bool is_new_phase);
-  // To be called if ranks moved. `promised`: the predicted gain as a share of the time.
-  void moved(double promised);
+  // To be called if ranks moved. `promised`: the predicted gain as a share of the time. `to_learn`:
+  // the promise alone is not worth the moves.
+  void moved(double promised, bool to_learn = false);
   // To be called if ranks moved back to where they were before the trial, because it failed.
   void moved_back();
   // To be called if the mapping changed for another reason: no comparison is possible.
@@ -57,6 +61,7 @@ class Trial {
   int taken_in_ = 0;
   bool skips_ = false;
   bool has_passed_ = false;
+  bool to_learn_ = false;  // all moves on trial are made to learn
 };
 
 }  // namespace ondeloc
