@@ -22,13 +22,14 @@ double errors_needed(int freedom) {
 
 }  // namespace
 
-void Trial::Pace::add(double pace) {
+void Trial::Pace::add(double bytes_sent, double in_seconds) {
   ++looks;
-  sum += pace;
-  squares += pace * pace;
+  seconds += in_seconds;
+  bytes += bytes_sent;
+  squares += bytes_sent * bytes_sent / in_seconds;
 }
 
-double Trial::Pace::deviation() const { return std::max(0.0, squares - sum * mean()); }
+double Trial::Pace::deviation() const { return std::max(0.0, squares - bytes * mean()); }
 
 void Trial::add(double bytes, double seconds, bool is_new_phase) {
   ++taken_in_;
@@ -37,7 +38,7 @@ void Trial::add(double bytes, double seconds, bool is_new_phase) {
     skips_ = false;
     return;
   }
-  now_.add(bytes / seconds);
+  now_.add(bytes, seconds);
   if (is_on() && now_.looks > kMostLooks) {
     before_ = {};
     has_passed_ = true;
@@ -75,7 +76,7 @@ std::optional<double> Trial::loss() const {
   if (to_learn_ && now_.looks >= kMostLooks && fall > 0) return fall / before_.mean();
   const int freedom = before_.looks + now_.looks - 2;
   const double variance = (before_.deviation() + now_.deviation()) / freedom;
-  const double error = std::sqrt(variance * (1.0 / before_.looks + 1.0 / now_.looks));
+  const double error = std::sqrt(variance * (1 / before_.seconds + 1 / now_.seconds));
   if (fall <= kLeastLoss * before_.mean() || fall <= errors_needed(freedom) * error)
     return std::nullopt;
   return fall / before_.mean();

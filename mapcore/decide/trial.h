@@ -4,12 +4,13 @@
 // sends as much in each of its own steps.
 //
 // The pace of an interval is its bytes over its seconds. The trial compares the mean pace of the
-// intervals before the moves with that of the intervals after them, within one phase. The first
-// interval of a phase and the first one after moves do not count: the one has the end of another
-// phase, the other the moves themselves. The program is slower if the mean has fallen by more than
-// 1 % and Student's test of two samples with the same variance says so: at each look the chance is
-// 0.5 % if the moves changed nothing, and the error costs no more than the way back. The use of the
-// test for a mapping is not published elsewhere.
+// intervals before the moves with that of the intervals after them, within one phase. Each interval
+// counts by its length, because a short one tells less: the variance of a pace is taken to be
+// inversely proportional to the length. The first interval of a phase and the first one after moves
+// do not count: the one has the end of another phase, the other the moves themselves. The program
+// is slower if the mean has fallen by more than 1 % and Student's test of the two weighted samples says
+// so: at each look the chance is 0.5 % if the moves changed nothing, and the error costs no more
+// than the way back. The use of the test for a mapping is not published elsewhere.
 //
 // Moves that promise little are made to learn what they are worth. Such a trial asks for more: if
 // the mean pace is lower at all at the end of the trial, that counts as a loss too.
@@ -50,10 +51,10 @@ class Trial {
  private:
   struct Pace {
     int looks = 0;
-    double sum = 0, squares = 0;  // of the pace in each interval
-    void add(double pace);
-    double mean() const { return sum / looks; }
-    double deviation() const;  // sum of the squared differences to the mean
+    double seconds = 0, bytes = 0, squares = 0;  // squares: seconds x pace^2
+    void add(double bytes_sent, double in_seconds);
+    double mean() const { return bytes / seconds; }
+    double deviation() const;  // sum of seconds x squared difference to the mean
   };
 
   Pace before_, now_;  // before_ is empty while nothing is on trial

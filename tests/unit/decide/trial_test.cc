@@ -62,6 +62,18 @@ TEST_CASE("few intervals have to show a larger fall than many") {
   CHECK(trial.loss());
 }
 
+TEST_CASE("a short interval tells less than a long one") {
+  for (const auto& [length, is_loss] : {std::pair(8.0, true), {0.1, false}}) {
+    Trial trial;
+    trial.add(100, 1, true);
+    for (int i = 0; i < 6; ++i) trial.add(800 + (i % 2 == 0 ? 4 : -4), 8, false);
+    trial.moved(0.02);
+    for (int i = 0; i < 4; ++i) trial.add(97 * length, length, false);
+    CAPTURE(length);
+    CHECK(trial.loss().has_value() == is_loss);
+  }
+}
+
 TEST_CASE("an uneven program is not judged by chance") {
   Trial trial;
   trial.add(1, 1, true);
