@@ -9,10 +9,6 @@ namespace {
 
 constexpr double kDoubt = 2;  // times the gain that was not kept
 
-constexpr double kTriedShare = 0.1;    // of least_gain: the lab saw ten times the promise
-constexpr double kTrialLoss = 0.05;    // share of the time that a bad mapping is expected to lose
-constexpr double kTrialPrice = 0.005;  // a trial may cost this share of the time of the phase
-
 constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kWaits, "waits", "no decision was due"},
     {DecisionKind::kSilent, "silent", "no traffic to map"},
@@ -33,8 +29,6 @@ constexpr auto kDecisions = std::to_array<DecisionInfo>({
      "too few ranks would change their NUMA node or cache (decide=many)"},
     {DecisionKind::kWatched, "watched", "better, but the ranks are only watched (decide=never)"},
     {DecisionKind::kRemaps, "remaps", "ranks move"},
-    {DecisionKind::kTries, "tries",
-     "ranks move for a small gain, to learn if the program becomes faster"},
     {DecisionKind::kReturns, "returns",
      "ranks move back to the start: more was lost than that costs"},
     {DecisionKind::kSlower, "slower",
@@ -93,7 +87,6 @@ Decision Decider::decide(const Candidate& wanted, const Candidate& start, const 
 void Decider::note_moves(const Decision& decision) {
   ledger_.add_migration(decision.migration);
   if (decision.kind == DecisionKind::kRemaps) trial_.moved(decision.gain / seconds_);
-  if (decision.kind == DecisionKind::kTries) trial_.moved(decision.gain / seconds_, true);
   if (decision.kind == DecisionKind::kReturns) trial_.forget();
   if (decision.kind == DecisionKind::kSlower) trial_.moved_back();
 }
@@ -122,53 +115,29 @@ std::optional<Decision> Decider::way_back(const Candidate& start) const {
   return decision;
 }
 
-double Decider::least_gain() const {
-  return std::max(options_.least_gain, kDoubt * trial_.broken_promise());
-}
-
-double Decider::least_gain_to_try() const {
-  return std::max(kTriedShare * options_.least_gain, kDoubt * trial_.broken_promise());
-}
-
-double Decider::gain_needed(double migration, double least) const {
+double Decider::gain_needed(double migration) const {
   if (!weighs_gain()) return 0;
   return std::max(options_.threshold * cost_now_ + migration * seconds_ / horizon_,
-                  least * seconds_);
-}
-
-// The earliest end of a trial: the interval with the moves and two more, each longer by the slope.
-bool Decider::is_worth_a_try(const Candidate& wanted, double gain) const {
-  if (!tries() || trial_.is_on() || !trial_.knows_pace()) return false;
-  if (gain <= gain_needed(0, least_gain_to_try())) return false;
-  const double slope = options_.slope;
-  const double until_end =
-      options_.shortest + 2 * std::min(options_.shortest * slope * slope, options_.longest);
-  const auto is_cheap = [&](double migration) {
-    return 2 * migration + kTrialLoss * until_end < kTrialPrice * horizon_;
-  };
-  return is_cheap(wanted.migration()) && (!wanted.with_memory || is_cheap(wanted.with_memory()));
+                  std::max(options_.least_gain, kDoubt * trial_.broken_promise()) * seconds_);
 }
 
 Decision Decider::judge(const Candidate& wanted) const {
   Decision decision = undecided(DecisionKind::kKeeps);
-  decision.threshold = gain_needed(0, least_gain());
+  decision.threshold = gain_needed(0);
   if (wanted.changes_cpus) decision.gain = cost_now_ - wanted.cost;
   if (is_too_cheap()) decision.kind = DecisionKind::kCheap;
   if (is_too_early()) decision.kind = DecisionKind::kEarly;
   if (!wanted.changes_cpus || !asks_for_mapping()) return decision;
   const bool by_gain = weighs_gain();
-  const bool is_small = by_gain && decision.gain <= decision.threshold;
-  if (is_small && !is_worth_a_try(wanted, decision.gain)) {
+  if (by_gain && decision.gain <= decision.threshold) {
     if (decision.gain > 0) decision.kind = DecisionKind::kSmall;
     return decision;
   }
   decision.migration = wanted.migration();
-  decision.threshold =
-      gain_needed(decision.migration, is_small ? least_gain_to_try() : least_gain());
+  decision.threshold = gain_needed(decision.migration);
   const bool many = options_.rule == Decide::kAlways || wanted.moves_many;
   decision.kind =
       by_gain ? weigh(wanted, decision) : (many ? DecisionKind::kRemaps : DecisionKind::kFew);
-  if (is_small && decision.moves()) decision.kind = DecisionKind::kTries;
   return decision;
 }
 

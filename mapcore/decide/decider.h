@@ -22,12 +22,6 @@
 // six looks of the run. A replay cannot do so, because the recorded pace is that of the recorded
 // mapping.
 //
-// Small gains are tried (not published either). On a simulated machine a program whose ranks wait
-// for each message in turn gained ten times the predicted gain (etc/doc/lab.md). So a gain between
-// a tenth of least_gain and least_gain is tried as soon as trying costs next to nothing: the moves
-// there and back, with the memory of the ranks, and a twentieth of the time until a trial can end
-// have to be less than 0.5 % of H. Such moves are undone unless the program is as fast as before.
-//
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static
 // mapping from the second interval on: of two series that begin alike, the second interval of one
@@ -62,7 +56,6 @@ enum class DecisionKind {
   kFew,
   kWatched,
   kRemaps,
-  kTries,
   kReturns,
   kSlower,
   kRepeats,
@@ -88,8 +81,8 @@ struct Decision {
   double horizon = 0;    // H, seconds of wall time
   double ledger = 0;     // lost (> 0) or saved (< 0) so far against the start, before this decision
   bool moves() const {
-    return kind == DecisionKind::kRemaps || kind == DecisionKind::kTries ||
-           kind == DecisionKind::kReturns || kind == DecisionKind::kSlower;
+    return kind == DecisionKind::kRemaps || kind == DecisionKind::kReturns ||
+           kind == DecisionKind::kSlower;
   }
 };
 
@@ -101,7 +94,6 @@ struct DeciderOptions {
   double least_gain = Options().least_gain;          // share of the interval
   double slope = Options().slope;                    // of the interval
   double longest = Options().max_interval_ms / 1e3;  // seconds between two looks
-  double shortest = Options().interval_ms / 1e3;     // the same
   Decide rule = Decide::kAuto;                       // kNever: as kAuto, and kWatched for a move
   bool tries = false;  // judges moves by the program's pace; kAuto only
 };
@@ -124,9 +116,6 @@ struct Candidate {
   bool moves_many = false;            // to another NUMA node: more than ranks / nodes ranks
   std::function<double()> migration;  // predicted seconds
   std::function<bool()> has_room;     // memory can follow; empty: it can
-  // `migration` if the memory of all moved ranks is copied too, since the kernel may do that later;
-  // empty: the same as `migration`.
-  std::function<double()> with_memory{};
 };
 
 class Decider {
@@ -164,13 +153,9 @@ class Decider {
   double age_of_phase(const Observation& seen);
   bool waits_for_pace() const;
   bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
-  bool is_too_cheap() const { return weighs_gain() && cost_now_ <= gain_needed(0, least_gain()); }
+  bool is_too_cheap() const { return weighs_gain() && cost_now_ <= gain_needed(0); }
   bool is_too_early() const { return waits_for_pace() && phase_.is_new(); }
-  double least_gain() const;
-  double least_gain_to_try() const;
-  bool is_worth_a_try(const Candidate& wanted, double gain) const;
-  // Seconds. `least`: a share of the time.
-  double gain_needed(double migration, double least) const;
+  double gain_needed(double migration) const;  // seconds
   bool weighs_gain() const {
     return options_.rule == Decide::kAuto || options_.rule == Decide::kNever;
   }

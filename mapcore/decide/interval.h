@@ -15,8 +15,6 @@ class IntervalController {
       : floor_(floor_ms), cap_(cap_ms), slope_(slope), current_(floor_ms) {}
 
   std::uint32_t milliseconds() const { return static_cast<std::uint32_t>(current_); }
-  // The next intervals have to show what a move is worth, and soon.
-  void restart() { current_ = floor_; }
   void step(bool applied) {
     current_ = std::clamp(applied ? current_ / slope_ : current_ * slope_, floor_, cap_);
   }

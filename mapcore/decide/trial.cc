@@ -47,13 +47,11 @@ void Trial::add(double bytes, double seconds, bool is_new_phase) {
 
 bool Trial::knows_pace() const { return is_on() || now_.looks >= kLooksBefore; }
 
-void Trial::moved(double promised, bool to_learn) {
+void Trial::moved(double promised) {
   if (!is_on() && knows_pace()) {
     before_ = now_;
     promised_ = 0;
-    to_learn_ = true;
   }
-  to_learn_ = to_learn_ && to_learn;
   promised_ += promised;
   now_ = {};
   skips_ = true;
@@ -73,7 +71,6 @@ void Trial::forget() {
 std::optional<double> Trial::loss() const {
   if (!is_on() || now_.looks < kLooksAfter) return std::nullopt;
   const double fall = before_.mean() - now_.mean();
-  if (to_learn_ && now_.looks >= kMostLooks && fall > 0) return fall / before_.mean();
   const int freedom = before_.looks + now_.looks - 2;
   const double variance = (before_.deviation() + now_.deviation()) / freedom;
   const double error = std::sqrt(variance * (1 / before_.seconds + 1 / now_.seconds));

@@ -8,12 +8,9 @@
 // counts by its length, because a short one tells less: the variance of a pace is taken to be
 // inversely proportional to the length. The first interval of a phase and the first one after moves
 // do not count: the one has the end of another phase, the other the moves themselves. The program
-// is slower if the mean has fallen by more than 1 % and Student's test of the two weighted samples says
-// so: at each look the chance is 0.5 % if the moves changed nothing, and the error costs no more
-// than the way back. The use of the test for a mapping is not published elsewhere.
-//
-// Moves that promise little are made to learn what they are worth. Such a trial asks for more: if
-// the mean pace is lower at all at the end of the trial, that counts as a loss too.
+// is slower if the mean has fallen by more than 1 % and Student's test of the two weighted samples
+// says so: at each look the chance is 0.5 % if the moves changed nothing, and the error costs no
+// more than the way back. The use of the test for a mapping is not published elsewhere.
 // Thread safety: a value, one thread.
 #pragma once
 
@@ -25,9 +22,8 @@ class Trial {
  public:
   // Takes in an interval with traffic under the mapping in force.
   void add(double bytes, double seconds, bool is_new_phase);
-  // To be called if ranks moved. `promised`: the predicted gain as a share of the time. `to_learn`:
-  // the promise alone is not worth the moves.
-  void moved(double promised, bool to_learn = false);
+  // To be called if ranks moved. `promised`: the predicted gain as a share of the time.
+  void moved(double promised);
   // To be called if ranks moved back to where they were before the trial, because it failed.
   void moved_back();
   // To be called if the mapping changed for another reason: no comparison is possible.
@@ -62,7 +58,6 @@ class Trial {
   int taken_in_ = 0;
   bool skips_ = false;
   bool has_passed_ = false;
-  bool to_learn_ = false;  // all moves on trial are made to learn
 };
 
 }  // namespace ondeloc

@@ -18,7 +18,6 @@ DeciderOptions decider_options(const Options& options) {
           .least_gain = options.least_gain,
           .slope = options.slope,
           .longest = 1e-3 * std::max(options.interval_ms, options.max_interval_ms),
-          .shortest = 1e-3 * options.interval_ms,
           .rule = options.decide};
 }
 
@@ -75,9 +74,10 @@ void MappingRound::use_adapters(std::vector<std::optional<std::size_t>> adapter_
   known_.forget();
 }
 
-// Bytes of the ranks that would move. Asking for the bytes of all ranks takes longer than the rest
-// of an interval.
-std::vector<double> MappingRound::bytes_of_moved(const Mapping& mapping) const {
+// Bytes of the ranks that would move, if their memory follows. Asking for the bytes of all ranks
+// takes longer than the rest of an interval.
+std::vector<double> MappingRound::private_bytes(const Mapping& mapping) const {
+  if (!placement_.memory_follows()) return {};
   std::vector<double> bytes(mapping.size());
   for (std::size_t i = 0; i < mapping.size(); ++i) {
     const RankState& state = ranks_.all()[i];
@@ -86,10 +86,6 @@ std::vector<double> MappingRound::bytes_of_moved(const Mapping& mapping) const {
     bytes[i] = static_cast<double>(read_private_bytes(state.process).value_or(0));
   }
   return bytes;
-}
-
-std::vector<double> MappingRound::private_bytes(const Mapping& mapping) const {
-  return placement_.memory_follows() ? bytes_of_moved(mapping) : std::vector<double>();
 }
 
 double MappingRound::cost_of(const Mapping& mapping, const Traffic& traffic,
@@ -130,16 +126,13 @@ Candidate MappingRound::candidate(Option& option) const {
     if (!option.bytes) option.bytes = private_bytes(option.mapping);
     return *option.bytes;
   };
-  const auto price = [this, &option](std::span<const double> resident, bool follows) {
-    return migration_seconds(model_, placement_.slots().slots, placement_.current(), option.mapping,
-                             resident, follows);
-  };
-  return {option.cost,
-          placement_.changes(option.mapping),
+  return {option.cost, placement_.changes(option.mapping),
           moves_many(placement_.slots().slots, model_, placement_.current(), option.mapping),
-          [this, price, bytes] { return price(bytes(), placement_.memory_follows()); },
-          [this, &option, bytes] { return placement_.pages_fit(option.mapping, bytes()); },
-          [this, &option, price] { return price(bytes_of_moved(option.mapping), true); }};
+          [this, &option, bytes] {
+            return migration_seconds(model_, placement_.slots().slots, placement_.current(),
+                                     option.mapping, bytes(), placement_.memory_follows());
+          },
+          [this, &option, bytes] { return placement_.pages_fit(option.mapping, bytes()); }};
 }
 
 Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta, double seconds,

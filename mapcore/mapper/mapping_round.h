@@ -68,8 +68,6 @@ class MappingRound {
   Decision decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
                   double cost_now, Mapping& chosen);
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
-  std::vector<double> bytes_of_moved(const Mapping& mapping) const;
-  // The same if their memory follows, else empty.
   std::vector<double> private_bytes(const Mapping& mapping) const;
   CostModel model_of_step() const;
   DomainTraffic domains_of(const Mapping& mapping, const Traffic& traffic) const;

@@ -262,7 +262,7 @@ class OnlineMapper {
     line.interval_ms = interval_.milliseconds();
     line.read_us = read_us;
     events_.take_samples(line);
-    if (!over_) step_interval(line);
+    if (!over_) interval_.step(line.remapped);
     if (arranger_ && line.remapped) arranger_->look_soon();
     log_.keep(std::move(line));
     if (is_sample_due()) step_.view().raise_tick();
@@ -270,11 +270,6 @@ class OnlineMapper {
     look_at_pages();
     write_preliminary();
     publish();
-  }
-
-  void step_interval(const ReportInterval& line) {
-    if (line.remapped && line.decision == name_of(DecisionKind::kTries)) return interval_.restart();
-    interval_.step(line.remapped);
   }
 
   // The pages that memory=follow brings to a rank move with those of moved ranks.

@@ -160,7 +160,7 @@ constexpr auto kKeys = std::to_array<KeyRow>({
      "predicted gain below which no rank moves, as a share of the cost, 0 to 1",
      set_share<&Options::threshold>, get_value<&Options::threshold>},
     {"least-gain", "NUMBER", kOnline,
-     "predicted gain below which moves are at most tried, as a share of the run's time, 0 to 1",
+     "predicted gain below which no rank moves, as a share of the run's time, 0 to 1",
      set_share<&Options::least_gain>, get_value<&Options::least_gain>},
     {"decide", enum_names<Decide>(), kOnline,
      "always: apply every mapping; many: if more than ranks / nodes move; never: report only",

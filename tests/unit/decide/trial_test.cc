@@ -118,7 +118,6 @@ namespace {
 struct Program {
   double pace_there = 1;  // of the pace at the start
   double cost_here = 0.1, cost_there = 0.07;
-  double copies = 0.01;  // price of the moves with all memory
   bool is_there = false;
   double sent = 0;
   std::vector<DecisionKind> kinds{};
@@ -130,12 +129,11 @@ struct Program {
     const double now = pace * (is_there ? cost_there : cost_here);
     if (decider.observe({traffic, 1, now, pace * cost_here, false, traffic.total()})) return;
     const auto price = [] { return 0.01; };
-    const Candidate away{pace * cost_there, !is_there, false, price, {}, [this] { return copies; }};
+    const Candidate away{pace * cost_there, !is_there, false, price, {}};
     const Candidate home{pace * cost_here, is_there, false, price, {}};
     const Decision decision = decider.decide(away, home, home);
     kinds.push_back(decision.kind);
-    if (decision.kind == DecisionKind::kRemaps || decision.kind == DecisionKind::kTries)
-      is_there = true;
+    if (decision.kind == DecisionKind::kRemaps) is_there = true;
     if (decision.kind == DecisionKind::kSlower) is_there = false;
   }
   long count(DecisionKind kind) const { return std::count(kinds.begin(), kinds.end(), kind); }
@@ -197,59 +195,6 @@ TEST_CASE("one message in the interval after the moves is not taken for another 
   CHECK(std::count(kinds.begin(), kinds.end(), DecisionKind::kSlower) == 1);
 }
 
-namespace {
-
-// The messages take 5 % of the time, and the model promises 0.5 %: too little for moves.
-Program small_gain(double pace_there) {
-  return {.pace_there = pace_there, .cost_here = 0.05, .cost_there = 0.045};
-}
-
-// With the default intervals, 0.02 + 0.05 x 4.5 seconds are 0.5 % of 49 seconds.
-constexpr int kLooksUntilTry = 48;
-
-}  // namespace
-
-TEST_CASE("a small gain is tried in a long phase only, and kept if the program is faster") {
-  Program program = small_gain(1.03);
-  Decider decider({.tries = true});
-  for (int i = 0; i < kLooksUntilTry - 2; ++i) program.step(decider);
-  CHECK_FALSE(program.is_there);
-  for (int i = 0; i < 100; ++i) program.step(decider);
-  CHECK(program.is_there);
-  CHECK(program.count(DecisionKind::kTries) == 1);
-  CHECK(program.count(DecisionKind::kSlower) == 0);
-}
-
-TEST_CASE("moves for a small gain are undone if the program is not as fast, and not repeated") {
-  for (const double pace : {0.9, 0.97, 0.995, 0.9995}) {
-    Program program = small_gain(pace);
-    Decider decider({.tries = true});
-    for (int i = 0; i < 1000; ++i) program.step(decider);
-    CAPTURE(pace);
-    CHECK(program.count(DecisionKind::kTries) == 1);
-    CHECK(program.count(DecisionKind::kSlower) == 1);
-    CHECK_FALSE(program.is_there);
-    CHECK(program.sent > 0.9995 * 1000);
-  }
-}
-
-TEST_CASE("ranks with much memory are moved for a small gain later or never") {
-  Program program = small_gain(1.03);
-  program.copies = 0.4;  // 0.8 + 0.05 x 4.5 seconds are 0.5 % of 205 seconds
-  Decider decider({.tries = true});
-  for (int i = 0; i < 200; ++i) program.step(decider);
-  CHECK(program.count(DecisionKind::kTries) == 0);
-  for (int i = 0; i < 20; ++i) program.step(decider);
-  CHECK(program.count(DecisionKind::kTries) == 1);
-}
-
-TEST_CASE("a gain below a tenth of the least gain is not tried") {
-  Program program{.pace_there = 1.03, .cost_here = 0.05, .cost_there = 0.0486};
-  Decider decider({.tries = true});
-  for (int i = 0; i < 500; ++i) program.step(decider);
-  CHECK(program.count(DecisionKind::kTries) == 0);
-}
-
 TEST_CASE("nothing is tried in a replay, with decide=always and with decide=never") {
   for (const DeciderOptions& options :
        {DeciderOptions{}, DeciderOptions{.rule = Decide::kAlways, .tries = true},
@@ -259,8 +204,5 @@ TEST_CASE("nothing is tried in a replay, with decide=always and with decide=neve
     for (int i = 0; i < 50; ++i) program.step(decider);
     CHECK(program.count(DecisionKind::kUntimed) == 0);
     CHECK(program.count(DecisionKind::kSlower) == 0);
-    Program small = small_gain(1.03);
-    for (int i = 0; i < 200; ++i) small.step(decider);
-    CHECK(small.count(DecisionKind::kTries) == 0);
   }
 }

@@ -38,34 +38,6 @@ TEST_CASE("an interval that moves no rank asks for no rank's memory") {
   CHECK(!remapped);
 }
 
-TEST_CASE("a small gain is tried in a long phase only") {
-  const Machine machine = *load_machine("package:1 numa:1 l3:2 core:2 pu:1");
-  const WaitingRanks waiting({{1}, {2}, {4}, {8}});
-  Ranks ranks(4);
-  ranks.refresh(waiting.view());
-  auto placement = Placement::plan(machine, ranks, 1, Memory::kStay, false);
-  REQUIRE(placement);
-  const Options options = *parse_options("online,interval=100ms,max-interval=100ms");
-  MappingRound turn(options, machine, *placement, ranks);
-  turn.try_moves();
-  // The messages take a bit more than 1.5 % of the time, and the mapping would save a bit less.
-  CounterDelta delta = two_pairs();
-  for (MatrixEntry& entry : delta.matrix.entries) entry.bytes = 3.05e7;
-  std::vector<std::string> decisions;
-  bool remapped = false;
-  while (!remapped && decisions.size() < 30) {
-    const ReportInterval line = turn.run(delta, 0.5);
-    decisions.push_back(line.decision);
-    remapped = line.remapped;
-  }
-  // A trial ends 0.3 seconds later at the earliest: a twentieth of that is 0.5 % of 3 seconds.
-  REQUIRE(decisions.size() > 4);
-  CHECK(decisions[0] == "early");
-  for (std::size_t i = 1; i + 1 < decisions.size(); ++i) CHECK(decisions[i] == "small");
-  CHECK(decisions.back() == "tries");
-  CHECK(turn.run(delta, 0.5).decision == "cheap");
-}
-
 TEST_CASE("the levels of the traffic are counted before and after a remap") {
   // One NUMA node with two caches: NUMA knows no difference, the levels do.
   const Machine machine = *load_machine("package:1 numa:1 l3:2 core:2 pu:1");
