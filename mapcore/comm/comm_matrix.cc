@@ -98,32 +98,35 @@ Traffic::Traffic(const CommMatrix& matrix) {
   edges_.reserve(2 * matrix.entries.size());
   messages_.reserve(2 * matrix.entries.size());
   begin_.reserve(n + 1);
-  strength_.assign(n, 0);
+  strength_.reserve(n);
   auto sent = matrix.entries.begin();
   auto from = received.begin();
   for (std::size_t i = 0; i < n; ++i) {
     const auto to = received.begin() + static_cast<std::ptrdiff_t>(end[i]);
+    Sums sums;
     for (; sent != matrix.entries.end() && static_cast<std::size_t>(sent->src) == i; ++sent) {
-      for (; from != to && from->peer < sent->dst; ++from) add(i, from->peer, from->part, {});
+      for (; from != to && from->peer < sent->dst; ++from) add(i, from->peer, from->part, {}, sums);
       const bool both = from != to && from->peer == sent->dst;
-      add(i, sent->dst, {sent->bytes, sent->messages}, both ? from++->part : Part{});
+      add(i, sent->dst, {sent->bytes, sent->messages}, both ? from++->part : Part{}, sums);
     }
-    for (; from != to; ++from) add(i, from->peer, from->part, {});
+    for (; from != to; ++from) add(i, from->peer, from->part, {}, sums);
     begin_.push_back(edges_.size());
+    strength_.push_back(sums.strength);
+    total_ += sums.above.bytes, total_messages_ += sums.above.messages;
   }
 }
 
-// Appends to the row of `rank`. REQUIRES: it is the last row so far, and its peers are smaller.
-void Traffic::add(std::size_t rank, int peer, const Part& sent, const Part& received) {
+// REQUIRES: the row of `rank` is the last so far, and its peers are smaller.
+inline void Traffic::add(std::size_t rank, int peer, const Part& sent, const Part& received,
+                         Sums& sums) {
   const double bytes = sent.bytes + received.bytes, messages = sent.messages + received.messages;
   if (bytes <= 0 && messages <= 0) return;
-  strength_[rank] += sent.bytes;
-  strength_[rank] += received.bytes;
+  sums.strength += bytes;
   if (static_cast<std::size_t>(peer) > rank) {
-    total_ += sent.bytes, total_ += received.bytes;
-    total_messages_ += messages;
+    sums.above.bytes += bytes;
+    sums.above.messages += messages;
   }
-  has_empty_edges_ = has_empty_edges_ || bytes <= 0;
+  if (bytes <= 0) has_empty_edges_ = true;
   edges_.push_back({peer, bytes});
   messages_.push_back(messages);
 }

@@ -76,7 +76,12 @@ class Traffic {
   struct Part {
     double bytes = 0, messages = 0;
   };
-  void add(std::size_t rank, int peer, const Part& sent, const Part& received);
+  struct Sums {
+    double strength = 0;
+    Part above;  // with larger ranks
+  };
+  // Appends to the row of `rank` and adds to its sums.
+  void add(std::size_t rank, int peer, const Part& sent, const Part& received, Sums& sums);
 
   std::vector<std::size_t> begin_{0};
   std::vector<Edge> edges_;

@@ -122,9 +122,11 @@ CounterDelta Counters::take_delta() {
   };
   // The rows are read in order; events of one rank may come after the row of the next.
   if (!std::is_sorted(raised_.begin(), raised_.end())) std::sort(raised_.begin(), raised_.end());
+  int i = 0;
   for (const std::size_t cell : raised_) {
     is_raised_[cell] = 0;
-    const int i = static_cast<int>(cell / index(1, 0)), j = static_cast<int>(cell % index(1, 0));
+    while (cell >= index(i + 1, 0)) ++i;
+    const int j = static_cast<int>(cell - index(i, 0));
     const ondeloc_cell now = j == ranks_ ? total_off_node(i) : total(i, j);
     const double bytes = grown(now.bytes, last_[cell].bytes);
     const double messages = grown(now.messages, last_[cell].messages);
