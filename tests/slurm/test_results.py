@@ -7,8 +7,9 @@ import harness
 
 LJ = pathlib.Path(harness.APPS, "in.lj")  # users may not read the tree
 OPTION = "online,interval=100ms,max-interval=200ms,decide=always,report=r.%j.json"
-# Three of four ranks start on one NUMA node: a better mapping exists, and ranks have to move.
-START = "--cpu-bind=map_cpu:0,0,0,1"
+# Each rank has two neighbours. Both start on the other NUMA node: another mapping is better by far, and ranks have to move.
+SQUARE = "--cpu-bind=map_cpu:0,1,1,0"  # a grid of 2 x 2 ranks
+RING = "--cpu-bind=map_cpu:0,1,0,1"    # 4 ranks in a row, periodic
 
 SPC_TOPOLOGY = """#include "oplsaa.ff/forcefield.itp"
 #include "oplsaa.ff/spc.itp"
@@ -44,7 +45,7 @@ class Results(harness.Case):
         self.assertGreater(report["totals"]["migrations"], 0, "nobody was moved")
 
     def thermo(self, ondeloc):
-        result = self.srun("-n4", START, "lmp", "-in", LJ, "-log", "none", "-var", "steps", "2000",
+        result = self.srun("-n4", SQUARE, "lmp", "-in", LJ, "-log", "none", "-var", "steps", "2000",
                            ondeloc=ondeloc)
         self.assert_ran(result)
         lines = result.stdout.splitlines()
@@ -60,8 +61,8 @@ class Results(harness.Case):
 
     def energies(self, ondeloc, name):
         self.assert_ran(self.srun(
-            "-n4", START, "gmx_mpi", "mdrun", "-s", "w.tpr", "-deffnm", name, "-reprod", "-notunepme", "-dlb",
-            "no", "-ntomp", "1", "-nb", "cpu", "-pin", "off", ondeloc=ondeloc))
+            "-n4", RING, "gmx_mpi", "mdrun", "-s", "w.tpr", "-deffnm", name, "-dd", "4", "1", "1", "-reprod", "-notunepme",
+            "-dlb", "no", "-ntomp", "1", "-nb", "cpu", "-pin", "off", ondeloc=ondeloc))
         log = pathlib.Path(self.dir, f"{name}.log").read_text(encoding="utf-8", errors="replace")
         return re.findall(r"Energies \(kJ/mol\)\n(?:.+\n)+", log)
 
