@@ -38,7 +38,6 @@ int target_of(int node, std::span<const NodePair> fresh, std::span<const int> af
 
 void note_result(const PageMover& mover, const RankState& state, const NodePair& nodes,
                  std::set<std::string>& notes) {
-  notes.erase(no_room(state.world, nodes));
   const std::string why = about_pages_left(mover.left(), mover.bytes_at_first());
   if (!why.empty()) notes.insert(stayed(state.world, nodes, why));
 }
@@ -117,6 +116,8 @@ void PageMoves::choose() {
 // True if pages moved or the move ended.
 bool PageMoves::note_step(Move& move, const Result<PageMover::Step>& step, const RankState& state,
                           std::set<std::string>& notes) {
+  // A rank may end before all of its pages have followed. The note is untrue already.
+  if (step && *step != PageMover::Step::kNoRoom) notes.erase(no_room(state.world, move.nodes));
   if (step && *step != PageMover::Step::kDone) return *step == PageMover::Step::kMoved;
   move.over = true;
   if (step)
