@@ -43,9 +43,10 @@ void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string
   add_quantity(
       command, "--max-interval", replay.max_seconds, Quantity::kSeconds, 0.001, 4e6,
       fmt::format("longest time between two decisions (default: {})", text("max-interval")));
-  add_quantity(command, "--resident", replay.resident, Quantity::kBytes, 0, 1e18,
-               "memory of each rank that moves with it, such as 4GB for memory=follow (default: "
-               "0B, it stays)");
+  add_quantity(
+      command, "--resident", replay.resident, Quantity::kBytes, 0, 1e18,
+      "memory of each rank that moves with it in huge pages, such as 4GB for memory=follow "
+      "(default: 0B, it stays)");
   CLI::Option* always = command.add_flag_callback(
       "--always", [&replay] { replay.rule = Decide::kAlways; },
       "apply every mapping that differs (decide=always)");

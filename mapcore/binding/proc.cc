@@ -86,10 +86,15 @@ std::optional<std::uint64_t> status_number(const std::string& text, std::string_
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> read_number(pid_t pid, const char* file, std::string_view key,
+                                         const std::string& root) {
+  const auto text = read_small_file(fmt::format("{}/proc/{}/{}", root, pid, file));
+  return text ? status_number(*text, key) : std::nullopt;
+}
+
 std::optional<std::uint64_t> read_status_number(pid_t pid, std::string_view key,
                                                 const std::string& root) {
-  const auto text = read_small_file(fmt::format("{}/proc/{}/status", root, pid));
-  return text ? status_number(*text, key) : std::nullopt;
+  return read_number(pid, "status", key, root);
 }
 
 }  // namespace
@@ -105,6 +110,10 @@ std::optional<std::uint64_t> read_private_bytes(pid_t pid, const std::string& ro
   if (!kib) kib = read_status_number(pid, "VmRSS:", root);  // before Linux 4.5
   if (!kib) return std::nullopt;
   return *kib * 1024;
+}
+
+std::uint64_t read_huge_bytes(pid_t pid, const std::string& root) {
+  return read_number(pid, "smaps_rollup", "AnonHugePages:", root).value_or(0) * 1024;
 }
 
 std::vector<pid_t> read_threads(pid_t pid, const std::string& root) {

@@ -42,6 +42,9 @@ std::optional<uid_t> read_process_uid(pid_t pid, const std::string& root = "");
 // map (windows of MPI_Win_allocate_shared, the MPI library's segments, libraries) is not counted:
 // the kernel leaves such pages where they are, and the resident set of each rank has all of them.
 std::optional<std::uint64_t> read_private_bytes(pid_t pid, const std::string& root = "");
+// Bytes of such memory in huge pages, from /proc/PID/smaps_rollup; 0 before Linux 4.14. The kernel
+// walks all page tables of the process for it.
+std::uint64_t read_huge_bytes(pid_t pid, const std::string& root = "");
 std::vector<pid_t> read_threads(pid_t pid, const std::string& root = "");
 
 // True when `pid` is `ancestor` or descends from it, within a bounded number of steps.

@@ -9,6 +9,12 @@
 
 namespace ondeloc {
 
+// Memory that follows a rank to another NUMA node.
+struct FollowingMemory {
+  double bytes = 0;
+  double pages = 0;  // that the kernel copies one by one; the rest of the bytes is in huge pages
+};
+
 // True if the rank gets other CPUs. Two slots with the same CPUs are the same place: slots repeat
 // where ranks outnumber CPUs.
 bool changes_cpus(const SlotSet& slots, SlotIndex before, SlotIndex after);
@@ -21,14 +27,14 @@ bool moves_many(const SlotSet& slots, const CostModel& model, const Mapping& bef
                 const Mapping& after);
 
 // Predicted seconds that the step is held up. Memory that follows moved ranks to other NUMA nodes:
-// the sum of the bytes of each rank over the slower of memory and link, because the mapper copies
-// for one rank after the other. Every other rank with other CPUs fills its new last-level cache:
-// 0.4 ms from another NUMA node, 0.25 ms from another cache of its node, 0.1 ms inside its cache.
-// Ranks of one cache fill it one after the other, and caches are filled at the same time, so the
-// largest sum of a cache counts. `resident`: bytes of each rank; may be empty (then no memory is
-// counted).
+// the bytes of each rank over the slower of memory and link, and the kernel's work for each small
+// page, as if the mapper copied for one rank after the other. Every other rank with other CPUs
+// fills its new last-level cache: 0.4 ms from another NUMA node, 0.25 ms from another cache of its
+// node, 0.1 ms inside its cache. Ranks of one cache fill it one after the other, and caches are
+// filled at the same time, so the largest sum of a cache counts. `memory`: of each rank; may be
+// empty (then none is counted).
 double migration_seconds(const CostModel& model, const SlotSet& slots, const Mapping& before,
-                         const Mapping& after, std::span<const double> resident,
+                         const Mapping& after, std::span<const FollowingMemory> memory,
                          bool memory_follows);
 
 }  // namespace ondeloc

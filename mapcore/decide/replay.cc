@@ -121,8 +121,8 @@ class Loop {
   }
 
   double migration_to(const Mapping& mapping) const {
-    const std::vector<double> resident(mapping.size(), options_.resident);
-    return migration_seconds(place_.model, place_.slots, mapping_, mapping, resident,
+    const std::vector<FollowingMemory> memory(mapping.size(), {options_.resident, 0});
+    return migration_seconds(place_.model, place_.slots, mapping_, mapping, memory,
                              options_.resident > 0);
   }
 

@@ -25,7 +25,7 @@ struct ReplayOptions {
   double threshold = Options().threshold;    // as in decider.h
   double least_gain = Options().least_gain;  // as in decider.h
   Decide rule = Decide::kAuto;               // not kNever
-  double resident = 0;                       // bytes of each rank that move with it; 0: they stay
+  double resident = 0;                       // bytes of each rank, in huge pages, that move with it
 };
 
 struct ReplayStep {

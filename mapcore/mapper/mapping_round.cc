@@ -5,8 +5,6 @@
 #include <chrono>
 #include <numeric>
 
-#include "mapcore/binding/proc.h"
-#include "mapcore/decide/migration.h"
 #include "mapcore/mapper/report_levels.h"
 
 namespace ondeloc {
@@ -74,18 +72,18 @@ void MappingRound::use_adapters(std::vector<std::optional<std::size_t>> adapter_
   known_.forget();
 }
 
-// Bytes of the ranks that would move, if their memory follows. Asking for the bytes of all ranks
-// takes longer than the rest of an interval.
-std::vector<double> MappingRound::private_bytes(const Mapping& mapping) const {
+// Memory of the ranks that would move, if it follows. Asking for that of all ranks takes longer
+// than the rest of an interval.
+std::vector<FollowingMemory> MappingRound::following_memory(const Mapping& mapping) {
   if (!placement_.memory_follows()) return {};
-  std::vector<double> bytes(mapping.size());
+  std::vector<FollowingMemory> memory(mapping.size());
   for (std::size_t i = 0; i < mapping.size(); ++i) {
     const RankState& state = ranks_.all()[i];
     const bool moves = changes_cpus(placement_.slots().slots, placement_.current()[i], mapping[i]);
     if (!moves || !state.movable()) continue;
-    bytes[i] = static_cast<double>(read_private_bytes(state.process).value_or(0));
+    memory[i] = memory_.of(LocalRank(static_cast<int>(i)), state.process);
   }
-  return bytes;
+  return memory;
 }
 
 double MappingRound::cost_of(const Mapping& mapping, const Traffic& traffic,
@@ -121,18 +119,18 @@ Mapping MappingRound::permitted(Mapping wanted, const Traffic& traffic,
 
 // Valid while `option` is. A rank whose memory cannot follow loses more than any message mapping
 // gains, hence has_room.
-Candidate MappingRound::candidate(Option& option) const {
-  const auto bytes = [this, &option]() -> const std::vector<double>& {
-    if (!option.bytes) option.bytes = private_bytes(option.mapping);
-    return *option.bytes;
+Candidate MappingRound::candidate(Option& option) {
+  const auto memory = [this, &option]() -> const std::vector<FollowingMemory>& {
+    if (!option.memory) option.memory = following_memory(option.mapping);
+    return *option.memory;
   };
   return {option.cost, placement_.changes(option.mapping),
           moves_many(placement_.slots().slots, model_, placement_.current(), option.mapping),
-          [this, &option, bytes] {
+          [this, &option, memory] {
             return migration_seconds(model_, placement_.slots().slots, placement_.current(),
-                                     option.mapping, bytes(), placement_.memory_follows());
+                                     option.mapping, memory(), placement_.memory_follows());
           },
-          [this, &option, bytes] { return placement_.pages_fit(option.mapping, bytes()); }};
+          [this, &option, memory] { return placement_.pages_fit(option.mapping, memory()); }};
 }
 
 Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
@@ -289,7 +287,7 @@ void MappingRound::note_applied(const ApplyResult& applied, const CounterDelta& 
 std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delta) {
   if (placement_.keeps_bindings()) return std::nullopt;
   const Mapping nearer = placement_.inside_allowed(ranks_);
-  if (!placement_.changes(nearer) || !placement_.pages_fit(nearer, private_bytes(nearer)))
+  if (!placement_.changes(nearer) || !placement_.pages_fit(nearer, following_memory(nearer)))
     return std::nullopt;
   const Traffic traffic(delta.matrix);
   ReportInterval line = measure(delta, traffic);

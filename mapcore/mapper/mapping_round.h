@@ -10,8 +10,10 @@
 #include "mapcore/decide/decider.h"
 #include "mapcore/decide/known_mapping.h"
 #include "mapcore/decide/levels.h"
+#include "mapcore/decide/migration.h"
 #include "mapcore/mapper/counters.h"
 #include "mapcore/mapper/placement.h"
+#include "mapcore/mapper/rank_memory.h"
 #include "mapcore/report/recorded_moves.h"
 #include "mapcore/report/report.h"
 
@@ -57,18 +59,18 @@ class MappingRound {
   struct Option {
     Mapping mapping;
     double cost = 0;
-    std::optional<std::vector<double>> bytes;
+    std::optional<std::vector<FollowingMemory>> memory;
   };
   ReportInterval measure(const CounterDelta& delta, const Traffic& traffic) const;
   double cost_of(const Mapping& mapping, const Traffic& traffic, const CounterDelta& delta) const;
   double cost_at_start(const Traffic& traffic, const CounterDelta& delta, double cost_now);
   Result<Mapping> map(const Traffic& traffic, const CounterDelta& delta);
   Mapping permitted(Mapping wanted, const Traffic& traffic, const CounterDelta& delta) const;
-  Candidate candidate(Option& option) const;
+  Candidate candidate(Option& option);
   Decision decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
                   double cost_now, Mapping& chosen);
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
-  std::vector<double> private_bytes(const Mapping& mapping) const;
+  std::vector<FollowingMemory> following_memory(const Mapping& mapping);
   CostModel model_of_step() const;
   DomainTraffic domains_of(const Mapping& mapping, const Traffic& traffic) const;
   void count_levels(const Traffic& traffic, ReportInterval& line);
@@ -83,6 +85,7 @@ class MappingRound {
   std::vector<std::optional<std::size_t>> adapter_of_;
   CostModel model_;
   Decider decider_;
+  RankMemory memory_;
   KnownMapping known_;
   const bool only_watches_;  // decide=never, and nothing else forbids moves
   Mapping start_;            // the mapping that the ledger compares with

@@ -155,14 +155,14 @@ AllowedCpus Placement::constraints(const Ranks& ranks) const {
   return allowed;
 }
 
-bool Placement::pages_fit(const Mapping& wanted, std::span<const double> bytes) const {
+bool Placement::pages_fit(const Mapping& wanted, std::span<const FollowingMemory> memory) const {
   std::vector<PageFlow> flows;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (bytes[i] == 0) continue;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    if (memory[i].bytes == 0) continue;
     const LocalRank rank(static_cast<int>(i));
     const Home from = home_of(current_, rank), to = home_of(wanted, rank);
     const auto share =
-        static_cast<std::uint64_t>(bytes[i]) / std::max<std::size_t>(1, from.all.size());
+        static_cast<std::uint64_t>(memory[i].bytes) / std::max<std::size_t>(1, from.all.size());
     for (const NodePair& nodes : node_pairs(from.all, to.all))
       flows.push_back({nodes.from, nodes.to, share});
   }

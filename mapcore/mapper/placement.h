@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mapcore/base/result.h"
+#include "mapcore/decide/migration.h"
 #include "mapcore/map/allowed.h"
 #include "mapcore/map/slots.h"
 #include "mapcore/mapper/page_moves.h"
@@ -67,9 +68,9 @@ class Placement {
   // Binds all ranks before any page moves: copying takes seconds, and for as long a rank would
   // share its CPUs with a rank that waits to be moved.
   ApplyResult apply(const Mapping& wanted, Ranks& ranks);
-  // True if the nodes have room for the pages that would follow. `bytes`: of each rank, spread
+  // True if the nodes have room for the pages that would follow. `memory`: of each rank, spread
   // about evenly over the nodes of its slot; empty if no pages follow.
-  bool pages_fit(const Mapping& wanted, std::span<const double> bytes) const;
+  bool pages_fit(const Mapping& wanted, std::span<const FollowingMemory> memory) const;
   // Tries again to move pages that found no room when their rank was moved.
   void follow_with_pages(const Ranks& ranks);
   // Asks that pages of a rank which are on the nodes `from` (kernel's numbers, ascending) move to

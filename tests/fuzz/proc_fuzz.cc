@@ -94,6 +94,8 @@ void check(const Tree& tree, char kind, std::string_view text) {
       tree.write("/proc/7/status", text);
       (void)ondeloc::read_process_uid(kPid, tree.root());
       (void)ondeloc::read_private_bytes(kPid, tree.root());
+      tree.write("/proc/7/smaps_rollup", text);
+      (void)ondeloc::read_huge_bytes(kPid, tree.root());
       return;
     case 'e':
       return check_environments(text);

@@ -156,6 +156,7 @@ TEST_CASE("the own process is read from /proc") {
   CHECK(read_process_stat(getpid())->start > 0);
   CHECK(*read_process_uid(getpid()) == getuid());
   CHECK(*read_private_bytes(getpid()) > 100000);
+  CHECK(read_huge_bytes(getpid()) <= *read_private_bytes(getpid()));
   CHECK(descends_from(getpid(), getppid()));
   CHECK(!descends_from(getppid(), getpid()));
   CHECK(!read_process_stat(-1));
@@ -175,6 +176,9 @@ TEST_CASE("hostile and missing /proc files") {
   CHECK(read_private_bytes(5, root.path()) == 20 * 1024);
   root.file("/proc/4/status", "VmRSS:\t 300 kB\n");
   CHECK(read_private_bytes(4, root.path()) == 300 * 1024);
+  root.file("/proc/4/smaps_rollup", "559 [rollup]\nRss:  300 kB\nAnonHugePages:    2048 kB\n");
+  CHECK(read_huge_bytes(4, root.path()) == 2048 * 1024);
+  CHECK(read_huge_bytes(5, root.path()) == 0);  // before Linux 4.14
   root.file("/proc/9/status", "Name:\tx\nUid:\tabc\n");
   CHECK(!read_process_uid(9, root.path()));
   CHECK(read_threads(10, root.path()).empty());

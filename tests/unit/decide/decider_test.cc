@@ -207,9 +207,13 @@ TEST_CASE("migration: 0.4 ms a moved rank, or its pages over the link") {
   }
   const CostModel model = CostModel::from(machine);
   const Mapping before = {SlotIndex(0), SlotIndex(1)}, after = {SlotIndex(2), SlotIndex(1)};
-  const std::vector<double> resident = {20e9 / 2.1, 1};
-  CHECK(migration_seconds(model, slots, before, after, resident, false) == Approx(0.0004));
-  CHECK(migration_seconds(model, slots, before, after, resident, true) == Approx(1));
+  const std::vector<FollowingMemory> memory = {{20e9 / 2.1, 0}, {1, 0}};
+  CHECK(migration_seconds(model, slots, before, after, memory, false) == Approx(0.0004));
+  CHECK(migration_seconds(model, slots, before, after, memory, true) == Approx(1));
+  // 100,000 pages of 4 KiB: the kernel's work for each exceeds the time that they take on the link.
+  const std::vector<FollowingMemory> small = {{409.6e6, 100000}};
+  CHECK(migration_seconds(model, slots, before, after, small, true) ==
+        Approx(1.2 + 409.6e6 * 2.1 / 20e9));
 }
 
 TEST_CASE("a move is dearer the farther it leads") {
@@ -226,8 +230,8 @@ TEST_CASE("a move is dearer the farther it leads") {
   CHECK(price(2) == Approx(0.00025));  // another cache of the node
   CHECK(price(4) == Approx(0.0004));   // another node
   // Memory that follows a rank does not leave its node.
-  CHECK(migration_seconds(model, slots, {SlotIndex(0)}, {SlotIndex(2)}, std::vector<double>{1e12},
-                          true) == Approx(0.00025));
+  CHECK(migration_seconds(model, slots, {SlotIndex(0)}, {SlotIndex(2)},
+                          std::vector<FollowingMemory>{{1e12, 0}}, true) == Approx(0.00025));
 }
 
 TEST_CASE("ranks fill one cache after the other, and several caches at the same time") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/mapper/mapping_round.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "mapcore/binding/memory.h"
@@ -166,6 +168,15 @@ TEST_CASE("a note says that the numbers of unbound ranks are those of a binding 
   CHECK(placement->notes().begin()->find("does not bind them") != std::string::npos);
 }
 
+TEST_CASE("the memory of a rank is told in bytes and in small pages") {
+  RankMemory memory;
+  const FollowingMemory own = memory.of(LocalRank(1), getpid());
+  CHECK(own.bytes > 100000);
+  CHECK(own.pages * static_cast<double>(sysconf(_SC_PAGESIZE)) <= own.bytes);
+  CHECK(memory.of(LocalRank(1), -1).bytes == 0);  // gone
+  CHECK(memory.of(LocalRank(0), -1).pages == 0);
+}
+
 TEST_CASE("memory fits if as much leaves a node as comes to it", "[numa]") {
   if (!room_on_node(0)) ONDELOC_SKIP("this kernel has no NUMA");
   const Machine machine = *load_machine("numa:2 core:2 pu:1");
@@ -176,11 +187,11 @@ TEST_CASE("memory fits if as much leaves a node as comes to it", "[numa]") {
   REQUIRE(placement);
   Mapping swapped = placement->current();
   std::swap(swapped[1], swapped[2]);
-  constexpr double kTooMuch = 1e16;
-  CHECK(placement->pages_fit(swapped, std::vector<double>{0, kTooMuch, kTooMuch, 0}));
-  CHECK_FALSE(placement->pages_fit(swapped, std::vector<double>{0, 0, kTooMuch, 0}));
-  CHECK(placement->pages_fit(swapped, std::vector<double>()));
-  CHECK(placement->pages_fit(placement->current(), std::vector<double>(4, kTooMuch)));
+  constexpr FollowingMemory kTooMuch{1e16, 0};
+  CHECK(placement->pages_fit(swapped, std::vector<FollowingMemory>{{}, kTooMuch, kTooMuch, {}}));
+  CHECK_FALSE(placement->pages_fit(swapped, std::vector<FollowingMemory>{{}, {}, kTooMuch, {}}));
+  CHECK(placement->pages_fit(swapped, std::vector<FollowingMemory>()));
+  CHECK(placement->pages_fit(placement->current(), std::vector<FollowingMemory>(4, kTooMuch)));
 }
 
 namespace {
