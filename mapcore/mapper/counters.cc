@@ -43,7 +43,8 @@ void Counters::read_rows(const SegmentView& view) {
     view.raise_to_row(i, std::span(now_).subspan(index(i, 0), cells),
                       [&](std::size_t j) { mark(index(i, 0) + j); });
     if (!view.fetches(i)) continue;
-    for (int j = 0; j <= ranks_; ++j) raise_fetched(i, j, view.fetched(i, j));
+    view.each_used(i, [&](int j) { raise_fetched(i, j, view.fetched(i, j)); });
+    raise_fetched(i, ranks_, view.fetched(i, ranks_));
   }
 }
 

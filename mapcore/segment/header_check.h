@@ -38,11 +38,16 @@ static inline uint32_t ondeloc_peer_cells(uint32_t local_ranks, uint32_t world_r
   return cells;
 }
 
+/* Words of the bits that tell which local ranks a row is about (used_cells.h). */
+static inline uint64_t ondeloc_used_words(uint32_t local_ranks) {
+  return ((uint64_t)local_ranks + 63) / 64;
+}
+
 /* Bytes of a row. */
 static inline uint64_t ondeloc_row_size(uint32_t local_ranks, uint32_t world_ranks) {
   const uint64_t peers = ondeloc_peer_cells(local_ranks, world_ranks);
   return 2 * ((uint64_t)local_ranks + 1 + peers) * sizeof(struct ondeloc_cell) +
-         peers * sizeof(uint32_t);
+         peers * sizeof(uint32_t) + ondeloc_used_words(local_ranks) * sizeof(uint64_t);
 }
 
 /* This version has one layout for each pair of sizes. REQUIRES: both within their ONDELOC_MAX_*. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
-/* The shared segment of one step on one node, version 3. A sealed memfd that slurmstepd creates
+/* The shared segment of one step on one node, version 4. A sealed memfd that slurmstepd creates
  * with pwrite (root never maps it) and every rank and the mapper map. C, fixed widths,
  * little-endian hosts, offsets from the start of the segment, never pointers.
  *
@@ -21,7 +21,8 @@
  * rank. Nobody touches the second half before the rank has noted ONDELOC_NOTE_ONE_SIDED. Behind
  * both halves lie the cells of ranks off the node (peer_cells.h): peer_cells cells of what was
  * sent, as many of what was fetched, then as many uint32: the world rank of each + 1, 0 = not in
- * use. Each row starts on a page of its own, so that first touch puts it on its writer's NUMA node.
+ * use. The row ends with a bit for each local rank, which is set before cell j of either half is
+ * used (used_cells.h): readers look at the cells of these ranks only. Each row starts on a page of its own, so that first touch puts it on its writer's NUMA node.
  * Cells only grow. A row has one writer process, which uses relaxed 64-bit stores, or relaxed
  * fetch_add under MPI_THREAD_MULTIPLE. Readers copy what they need once and trust nothing: they
  * check every index and offset against the size of the file.
@@ -38,7 +39,7 @@ extern "C" {
 #endif
 
 #define ONDELOC_MAGIC 0x31434F4C45444E4FULL /* "ONDELOC1" in memory */
-#define ONDELOC_LAYOUT_VERSION 3u
+#define ONDELOC_LAYOUT_VERSION 4u
 #define ONDELOC_PAGE 4096u
 #define ONDELOC_MASK_WORDS 128u /* 8192 CPUs, the largest NR_CPUS */
 #define ONDELOC_MAX_LOCAL_RANKS 8192u

@@ -22,6 +22,7 @@
 #include "mapcore/segment/header_check.h"
 #include "mapcore/segment/layout.h"
 #include "mapcore/segment/peer_cells.h"
+#include "mapcore/segment/used_cells.h"
 
 namespace ondeloc {
 
@@ -79,19 +80,32 @@ class SegmentView {
     });
   }
 
-  // Raises each total to the row's present value if that is more, and calls raised(its index). Does
-  // nothing while no rank has attached.
+  // Calls visit(local rank) for each rank that this one has sent to or fetched from, ascending.
+  template <class Visit>
+  void each_used(int local, Visit visit) const {
+    const std::span<ondeloc_cell> row = row_at(local);
+    if (row.empty()) return;
+    used_cells_of(row.data(), header_.local_ranks, header_.world_ranks).each([&](std::uint32_t at) {
+      if (at < header_.local_ranks) visit(static_cast<int>(at));
+    });
+  }
+
+  // Raises each of local_ranks() + 1 totals to the row's present value if that is more, and calls
+  // raised(its index). Does nothing while no rank has attached.
   template <class Raised>
   void raise_to_row(int local, std::span<ondeloc_cell> totals, Raised raised) const {
     const std::span<ondeloc_cell> row = row_at(local);
-    const std::size_t count = std::min(totals.size(), row.size());
-    for (std::size_t j = 0; j < count; ++j) {
-      const ondeloc_cell now = j + 1 < row.size() ? read(row[j]) : off_node(local, false);
+    if (row.empty()) return;
+    const auto raise = [&](std::size_t j, const ondeloc_cell& now) {
       ondeloc_cell& total = totals[j];
-      if (now.bytes <= total.bytes && now.messages <= total.messages) continue;  // most of them
+      if (now.bytes <= total.bytes && now.messages <= total.messages) return;
       total = {std::max(total.bytes, now.bytes), std::max(total.messages, now.messages)};
       raised(j);
-    }
+    };
+    each_used(local, [&](int j) {
+      raise(static_cast<std::size_t>(j), read(row[static_cast<std::size_t>(j)]));
+    });
+    raise(row.size() - 1, off_node(local, false));
   }
 
   // Local rank of a world rank, or -1 if it is not on this node or the table is invalid.

@@ -204,7 +204,7 @@ void prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
   if (may_be_moved() && is_bound_to_memory()) add_note(ONDELOC_NOTE_BOUND_MEMORY);
   const PeerCells off_node = peer_cells_of(row, table.local_ranks, table.world_ranks);
-  peers_start(self.calls, table, off_node, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
+  peers_start(self.calls, table, row, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
   type_sizes_start(self.calls, is_mpich());
   one_sided_start(self.calls);
   ondeloc_slot* slot = self.segment.valid() ? &self.segment.slot(self.local_rank) : nullptr;

@@ -6,6 +6,8 @@
 #include <bit>
 
 #include "mapcore/segment/channel_layout.h"
+#include "mapcore/segment/peer_cells.h"
+#include "mapcore/segment/used_cells.h"
 
 #include "pmix_hooks/rank/pointer_map.h"
 
@@ -19,6 +21,7 @@ struct State {
   MpiCalls calls;
   LocalTable table;
   PeerCells off_node;
+  UsedCells used;
   void (*no_memory)();
 };
 constinit State state{};
@@ -121,18 +124,20 @@ std::uint32_t cell_of_world(int world) {
   if (world < 0 || static_cast<std::uint32_t>(world) >= state.table.world_ranks)
     return cells_of_half();
   const std::uint32_t local = state.table.local_of_world[world].load(std::memory_order_relaxed);
-  return local == 0 || local > state.table.local_ranks
-             ? cell_off_node(static_cast<std::uint32_t>(world))
-             : local;
+  if (local == 0 || local > state.table.local_ranks)
+    return cell_off_node(static_cast<std::uint32_t>(world));
+  state.used.mark(local - 1);
+  return local;
 }
 
 }  // namespace
 
-void peers_start(const MpiCalls& calls, const LocalTable& table, const PeerCells& off_node,
+void peers_start(const MpiCalls& calls, const LocalTable& table, ondeloc_cell* row,
                  void (*no_memory)()) {
   state.calls = calls;
   state.table = table;
-  state.off_node = off_node;
+  state.off_node = peer_cells_of(row, table.local_ranks, table.world_ranks);
+  state.used = used_cells_of(row, table.local_ranks, table.world_ranks);
   state.no_memory = no_memory;
 }
 

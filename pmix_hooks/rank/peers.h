@@ -6,7 +6,7 @@
 // half of its row. Most communicators are the world in its order, a row or a column of it: after
 // two peers the others are guessed and the guess is proved, which costs no walk through the group
 // of the world. A peer off the node claims its cell here (peer_cells.h), so that a message to it
-// costs as much as one inside the node.
+// costs as much as one inside the node; one on the node is marked there (used_cells.h).
 //
 // Life: a Peers belongs to a communicator from its first message until the PML is told to drop
 // it. Its memory is then kept for the next communicator and never given back, because
@@ -19,7 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "mapcore/segment/peer_cells.h"
+#include "mapcore/segment/layout.h"
 
 #include "pmix_hooks/rank/mpi_calls.h"
 
@@ -53,8 +53,8 @@ struct LocalTable {
 extern Peers no_peers;
 
 // REQUIRES: before the first message; calls.world_group is set, and peers_stop() frees it.
-// `off_node`: of the row that is counted into.
-void peers_start(const MpiCalls& calls, const LocalTable& table, const PeerCells& off_node,
+// `row`: that is counted into.
+void peers_start(const MpiCalls& calls, const LocalTable& table, ondeloc_cell* row,
                  void (*no_memory)());
 void peers_stop();  // REQUIRES: MPI is still usable
 

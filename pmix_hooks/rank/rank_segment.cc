@@ -10,6 +10,7 @@
 
 #include "mapcore/segment/header_check.h"
 #include "mapcore/segment/peer_cells.h"
+#include "mapcore/segment/used_cells.h"
 
 namespace ondeloc {
 namespace {
@@ -96,7 +97,10 @@ void RankSegment::touch_row(int local) const {
   const PeerCells peers = peer_cells_of(row(local), header_.local_ranks, header_.world_ranks);
   for (std::uint32_t i = 0; i < peers.count; i += ONDELOC_PAGE / sizeof(*peers.keys))
     __atomic_store_n(&peers.keys[i], 0, __ATOMIC_RELAXED);
-  if (peers.count > 0) __atomic_store_n(&peers.keys[peers.count - 1], 0, __ATOMIC_RELAXED);
+  // These lie on two pages at most.
+  const UsedCells used = used_cells_of(row(local), header_.local_ranks, header_.world_ranks);
+  for (const std::uint32_t i : {0U, used.count - 1})
+    __atomic_store_n(&used.words[i], 0, __ATOMIC_RELAXED);
 }
 
 }  // namespace ondeloc

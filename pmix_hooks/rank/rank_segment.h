@@ -33,9 +33,8 @@ class RankSegment {
   // Claims the row for this process by compare-and-swap of owner_pid: a row has one owner per step.
   bool claim(int local) const;
   void note(int local, std::uint32_t bits) const;
-  // First touch: puts the pages of the first half of the row, and those that tell which cells of
-  // ranks off the node are in use, on the NUMA node where the rank now runs. The second half is
-  // mostly never used.
+  // First touch: puts the pages of the first half of the row, and those that tell which cells are
+  // in use, on the NUMA node where the rank now runs. The second half is mostly never used.
   void touch_row(int local) const;
 
  private:

@@ -63,6 +63,9 @@ int cpu_of(int rank, int ranks) { return rank * nodes() * cores_of_node() / rank
   auto* slot = reinterpret_cast<ondeloc_slot*>(base + header.slots_offset) + self;
   auto* row = reinterpret_cast<ondeloc_cell*>(base + header.rows_offset +
                                               static_cast<std::size_t>(self) * header.row_stride);
+  const UsedCells used = used_cells_of(row, header.local_ranks, header.world_ranks);
+  for (int peer = 0; peer < static_cast<int>(header.local_ranks); ++peer)
+    if (talk(pattern, self, peer)) used.mark(static_cast<std::uint32_t>(peer));
   std::strcpy(slot->library, "bench");  // every rank tells the name of its MPI library
   __atomic_store_n(&slot->owner_pid, getpid(), __ATOMIC_RELAXED);
   __atomic_store_n(&slot->rank_state, ONDELOC_RANK_ATTACHED, __ATOMIC_RELEASE);

@@ -24,12 +24,17 @@ class Rows {
   ondeloc_slot& slot(unsigned local) {
     return reinterpret_cast<ondeloc_slot*>(base_ + view_.header().slots_offset)[local];
   }
+  // The cell of a peer, which is marked as in use; 3: of ranks off the node.
   ondeloc_cell& sent(unsigned local, int to) {
-    return reinterpret_cast<ondeloc_cell*>(base_ + view_.header().rows_offset +
-                                           local * view_.header().row_stride)[to];
+    if (to < 3) used_cells_of(row(local), 3, 8).mark(static_cast<unsigned>(to));
+    return row(local)[to];
   }
-  ondeloc_cell& fetched(unsigned local, int from) { return sent(local, 4 + from); }
-  PeerCells peers(unsigned local) { return peer_cells_of(&sent(local, 0), 3, 8); }
+  ondeloc_cell& fetched(unsigned local, int from) { return *(&sent(local, from) + 4); }
+  PeerCells peers(unsigned local) { return peer_cells_of(row(local), 3, 8); }
+  ondeloc_cell* row(unsigned local) {
+    return reinterpret_cast<ondeloc_cell*>(base_ + view_.header().rows_offset +
+                                           local * view_.header().row_stride);
+  }
   const SegmentView& view() const { return view_; }
 
  private:
@@ -70,6 +75,19 @@ TEST_CASE("fetched data counts from its source to the rank that fetched it") {
   REQUIRE(second.matrix.entries.size() == 1);
   CHECK(second.matrix.entries[0].bytes == 10);
   CHECK(second.messages == 1);
+}
+
+TEST_CASE("only cells that are marked as in use are read") {
+  Rows rows;
+  Counters counters(3);
+  rows.row(0)[1] = {100, 2};
+  counters.read_rows(rows.view());
+  CHECK(same(counters.total(0, 1), {0, 0}));
+  rows.sent(0, 2) = {5, 1};
+  used_cells_of(rows.row(0), 3, 8).words[0] |= ~std::uint64_t{7};  // ranks that do not exist
+  counters.read_rows(rows.view());
+  CHECK(same(counters.total(0, 2), {5, 1}));
+  CHECK(counters.take_delta().matrix.entries.size() == 1);
 }
 
 TEST_CASE("a ROW event tells sent and fetched data apart") {

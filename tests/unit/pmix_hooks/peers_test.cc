@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "mapcore/segment/peer_cells.h"
+#include "mapcore/segment/used_cells.h"
 #include "tests/unit/catch.h"
 
 using ondeloc::Peers;
@@ -81,13 +83,21 @@ void start_peers() {
   calls.world_group = calls.comm_world;
   for (std::uint32_t w = 0; w < 8; ++w) local[w] = w + 1;
   std::fill(row.begin(), row.end(), ondeloc_cell{});
-  ondeloc::peers_start(calls, {local.data(), kWorld, 8}, off_node(), [] {});
+  ondeloc::peers_start(calls, {local.data(), kWorld, 8}, row.data(), [] {});
+}
+
+bool is_marked(std::uint32_t local) {
+  bool marked = false;
+  ondeloc::used_cells_of(row.data(), 8, kWorld).each([&](std::uint32_t cell) {
+    marked = marked || cell == local;
+  });
+  return marked;
 }
 
 // True if the cell is that of the world rank. Two halves of nine cells precede those of ranks off
 // the node.
 bool is_cell_of(std::uint32_t cell_plus_one, std::uint32_t world) {
-  if (world < 8) return cell_plus_one == world + 1;
+  if (world < 8) return cell_plus_one == world + 1 && is_marked(world);
   const std::uint32_t at = cell_plus_one - 19;
   return at < off_node().count && off_node().keys[at] == world + 1;
 }

@@ -13,6 +13,7 @@
 #include "mapcore/base/unique_fd.h"
 #include "mapcore/binding/affinity.h"
 #include "mapcore/segment/segment_create.h"
+#include "mapcore/segment/used_cells.h"
 
 namespace fake_step {
 using namespace ondeloc;
@@ -29,8 +30,12 @@ struct Rank {
     return reinterpret_cast<ondeloc_slot*>(base + header().slots_offset)[local];
   }
   ondeloc_cell& cell(int from, int to) const {
-    return reinterpret_cast<ondeloc_cell*>(base + header().rows_offset +
-                                           header().row_stride * static_cast<unsigned>(from))[to];
+    auto* row = reinterpret_cast<ondeloc_cell*>(base + header().rows_offset +
+                                                header().row_stride * static_cast<unsigned>(from));
+    if (to < kRanks)
+      used_cells_of(row, header().local_ranks, header().world_ranks)
+          .mark(static_cast<unsigned>(to));
+    return row[to];
   }
 };
 
