@@ -112,6 +112,7 @@ Traffic::Traffic(const CommMatrix& matrix) {
     for (; from != to; ++from) add(i, from->peer, from->part, {}, sums);
     begin_.push_back(edges_.size());
     strength_.push_back(sums.strength);
+    squares_ += sums.squares;
     total_ += sums.above.bytes, total_messages_ += sums.above.messages;
   }
 }
@@ -122,6 +123,7 @@ inline void Traffic::add(std::size_t rank, int peer, const Part& sent, const Par
   const double bytes = sent.bytes + received.bytes, messages = sent.messages + received.messages;
   if (bytes <= 0 && messages <= 0) return;
   sums.strength += bytes;
+  sums.squares += bytes * bytes;
   if (static_cast<std::size_t>(peer) > rank) {
     sums.above.bytes += bytes;
     sums.above.messages += messages;
@@ -142,6 +144,7 @@ Traffic Traffic::weighed(double byte_weight, double message_bytes) const {
       if (amount <= 0) continue;
       out.edges_.push_back({edges_[e].peer, amount});
       out.strength_[i] += amount;
+      out.squares_ += amount * amount;
       if (static_cast<std::size_t>(edges_[e].peer) > i) out.total_ += amount;
     }
     out.begin_.push_back(out.edges_.size());
@@ -165,18 +168,12 @@ double dot(const Traffic& a, const Traffic& b) {
   return sum;
 }
 
-double square(const Traffic& traffic) {
-  double sum = 0;
-  for (const Traffic::Edge& edge : traffic.all_edges()) sum += edge.bytes * edge.bytes;
-  return sum;
-}
-
 }  // namespace
 
 double cosine(const Traffic& a, const Traffic& b) {
   if (a.total() == 0 && b.total() == 0) return 1;
   if (a.total() == 0 || b.total() == 0) return 0;
-  return dot(a, b) / (std::sqrt(square(a)) * std::sqrt(square(b)));
+  return dot(a, b) / (std::sqrt(a.squares()) * std::sqrt(b.squares()));
 }
 
 namespace {

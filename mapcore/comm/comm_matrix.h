@@ -58,6 +58,7 @@ class Traffic {
   std::span<const double> all_messages() const { return messages_; }
   double total_messages() const { return total_messages_; }  // sum over unordered pairs
   bool has_empty_edges() const { return has_empty_edges_; }  // an edge of 0 bytes
+  double squares() const { return squares_; }  // sum over all edges, both directions, of bytes^2
   // The same pairs with `message_bytes` more for every message and `byte_weight` for each byte;
   // pairs of which nothing is left are dropped. No messages.
   Traffic weighed(double byte_weight, double message_bytes) const;
@@ -77,7 +78,7 @@ class Traffic {
     double bytes = 0, messages = 0;
   };
   struct Sums {
-    double strength = 0;
+    double strength = 0, squares = 0;
     Part above;  // with larger ranks
   };
   // Appends to the row of `rank` and adds to its sums.
@@ -87,7 +88,7 @@ class Traffic {
   std::vector<Edge> edges_;
   std::vector<double> messages_;  // of each edge
   std::vector<double> strength_;
-  double total_ = 0, total_messages_ = 0;
+  double total_ = 0, total_messages_ = 0, squares_ = 0;
   bool has_empty_edges_ = false;
 };
 

@@ -7,10 +7,7 @@
 namespace ondeloc {
 
 Counters::Counters(int local_ranks)
-    : ranks_(local_ranks),
-      now_(index(local_ranks, 0)),
-      last_(now_.size()),
-      is_raised_(now_.size()) {}
+    : ranks_(local_ranks), totals_(index(local_ranks, 0)), is_raised_(totals_.size()) {}
 
 namespace {
 
@@ -27,21 +24,24 @@ void add_cell(ondeloc_cell& sum, const ondeloc_cell& cell) {
 }  // namespace
 
 void Counters::raise_sent(int from, int to, const ondeloc_cell& seen) {
-  raise(now_[index(from, to)], seen);
+  raise(totals_[index(from, to)].now, seen);
   mark(index(from, to));
 }
 
 void Counters::raise_fetched(int fetcher, int source, const ondeloc_cell& seen) {
-  if (fetched_.empty()) fetched_.resize(now_.size());
+  if (fetched_.empty()) fetched_.resize(totals_.size());
   raise(fetched_[index(fetcher, source)], seen);
   mark(source < ranks_ ? index(source, fetcher) : index(fetcher, ranks_));
 }
 
 void Counters::read_rows(const SegmentView& view) {
-  const auto cells = static_cast<std::size_t>(ranks_) + 1;
   for (int i = 0; i < ranks_; ++i) {
-    view.raise_to_row(i, std::span(now_).subspan(index(i, 0), cells),
-                      [&](std::size_t j) { mark(index(i, 0) + j); });
+    view.each_sent(i, [&](int j, const ondeloc_cell& seen) {
+      ondeloc_cell& now = totals_[index(i, j)].now;
+      if (seen.bytes <= now.bytes && seen.messages <= now.messages) return;
+      raise(now, seen);
+      mark(index(i, j));
+    });
     if (!view.fetches(i)) continue;
     view.each_used(i, [&](int j) { raise_fetched(i, j, view.fetched(i, j)); });
     raise_fetched(i, ranks_, view.fetched(i, ranks_));
@@ -107,7 +107,7 @@ ondeloc_cell Counters::counted_by(int rank) const {
   ondeloc_cell sum{};
   for (int j = 0; j <= ranks_; ++j) {
     if (j == rank) continue;
-    add_cell(sum, now_[index(rank, j)]);
+    add_cell(sum, totals_[index(rank, j)].now);
     if (!fetched_.empty()) add_cell(sum, fetched_[index(rank, j)]);
   }
   return sum;
@@ -125,14 +125,15 @@ CounterDelta Counters::take_delta() {
   if (!std::is_sorted(raised_.begin(), raised_.end())) std::sort(raised_.begin(), raised_.end());
   int i = 0;
   for (const std::size_t cell : raised_) {
-    is_raised_[cell] = 0;
+    is_raised_[cell] = false;
     while (cell >= index(i + 1, 0)) ++i;
     const int j = static_cast<int>(cell - index(i, 0));
     const ondeloc_cell now = j == ranks_ ? total_off_node(i) : total(i, j);
-    const double bytes = grown(now.bytes, last_[cell].bytes);
-    const double messages = grown(now.messages, last_[cell].messages);
+    ondeloc_cell& last = totals_[cell].last;
+    const double bytes = grown(now.bytes, last.bytes);
+    const double messages = grown(now.messages, last.messages);
     if (i == j || (bytes == 0 && messages == 0)) continue;
-    last_[cell] = now;
+    last = now;
     if (j == ranks_) {
       delta.off_node[static_cast<std::size_t>(i)] = bytes;
       delta.off_node_messages += messages;

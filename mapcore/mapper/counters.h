@@ -58,7 +58,7 @@ class Counters {
            static_cast<std::size_t>(to);
   }
   ondeloc_cell with_fetched(std::size_t sent, int fetcher, int source) const {
-    ondeloc_cell sum = now_[sent];
+    ondeloc_cell sum = totals_[sent].now;
     if (fetched_.empty()) return sum;
     sum.bytes += fetched_[index(fetcher, source)].bytes;
     sum.messages += fetched_[index(fetcher, source)].messages;
@@ -68,8 +68,8 @@ class Counters {
   void raise_fetched(int fetcher, int source, const ondeloc_cell& seen);
   // Notes that total(from, to), or with `to` = ranks_ total_off_node(from), may have grown.
   void mark(std::size_t cell) {
-    if (is_raised_[cell] != 0) return;
-    is_raised_[cell] = 1;
+    if (is_raised_[cell]) return;
+    is_raised_[cell] = true;
     raised_.push_back(cell);
   }
 
@@ -86,11 +86,14 @@ class Counters {
   void add_off_node_event(int rank, const SegmentView& view, const ondeloc_row_entry& entry);
 
   int ranks_;
-  std::vector<ondeloc_cell> now_, last_;
-  // The cells that may have grown since the last delta: most pairs of ranks send nothing. The flags
-  // keep each of them in the list once.
+  struct Totals {
+    ondeloc_cell now{}, last{};  // last: at the last delta
+  };
+  std::vector<Totals> totals_;  // both on one cache line: most ranks talk to few others
+  // The cells that may have grown since the last delta: most pairs of ranks send nothing. A bit for
+  // each cell keeps it in the list once.
   std::vector<std::size_t> raised_;
-  std::vector<char> is_raised_;
+  std::vector<bool> is_raised_;
   std::vector<ondeloc_cell> fetched_;  // rows by fetcher; empty while nobody has a window
   std::vector<OffNodeOfRank> told_;    // empty without ROW events
 };

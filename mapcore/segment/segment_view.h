@@ -90,22 +90,14 @@ class SegmentView {
     });
   }
 
-  // Raises each of local_ranks() + 1 totals to the row's present value if that is more, and calls
-  // raised(its index). Does nothing while no rank has attached.
-  template <class Raised>
-  void raise_to_row(int local, std::span<ondeloc_cell> totals, Raised raised) const {
+  // Calls visit(local rank, cell) for each local rank that this one has sent to, ascending, then
+  // visit(local_ranks(), what it sent off the node). Calls nothing while no rank has attached.
+  template <class Visit>
+  void each_sent(int local, Visit visit) const {
     const std::span<ondeloc_cell> row = row_at(local);
     if (row.empty()) return;
-    const auto raise = [&](std::size_t j, const ondeloc_cell& now) {
-      ondeloc_cell& total = totals[j];
-      if (now.bytes <= total.bytes && now.messages <= total.messages) return;
-      total = {std::max(total.bytes, now.bytes), std::max(total.messages, now.messages)};
-      raised(j);
-    };
-    each_used(local, [&](int j) {
-      raise(static_cast<std::size_t>(j), read(row[static_cast<std::size_t>(j)]));
-    });
-    raise(row.size() - 1, off_node(local, false));
+    each_used(local, [&](int to) { visit(to, read(row[static_cast<std::size_t>(to)])); });
+    visit(local_ranks(), off_node(local, false));
   }
 
   // Local rank of a world rank, or -1 if it is not on this node or the table is invalid.

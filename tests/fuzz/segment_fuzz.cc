@@ -54,7 +54,10 @@ void read_all(const SegmentView& view) {
     if (slot.mask_words > ONDELOC_MASK_WORDS) std::abort();
     sum += std::strlen(slot.library) + slot.mask[ONDELOC_MASK_WORDS - 1];
     if (view.read_row(i, row)) sum += row.back().bytes;
-    view.raise_to_row(i, row, [&](std::size_t j) { sum += row[j].messages; });
+    view.each_sent(i, [&](int to, const ondeloc_cell& cell) {
+      if (to > view.local_ranks()) std::abort();
+      sum += cell.messages;
+    });
   }
   for (std::uint32_t w = 0; w < 64; ++w)
     if (view.local_of_world(w) >= view.local_ranks()) std::abort();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_mapper_cost ONDELOC_MAPPER [INTERVALS]: measures the CPU time of ondeloc-mapper by number
-// of rows. The real program reads a real segment, whose rows are claimed and written by as many
-// processes: a ring (two peers), a stencil (up to six) and all-to-all, in a mapping that needs no
-// change, which is the usual interval. Each process is bound to a CPU of this machine, which the
-// mapper takes for up to 8 NUMA nodes. The kernel tells the mapper's CPU time in nanoseconds: after
-// the first six intervals of 500 ms, which contain the start, and INTERVALS (default 40) later.
+// bench_mapper_cost ONDELOC_MAPPER [INTERVALS [ROWS TRAFFIC]]: measures the CPU time of
+// ondeloc-mapper by number of rows. The real program reads a real segment, whose rows are claimed
+// and written by as many processes: a ring (two peers), a stencil (up to six) and all-to-all, in a
+// mapping that needs no change, which is the usual interval. Each process is bound to a CPU of this
+// machine, which the mapper takes for up to 8 NUMA nodes. The kernel tells the mapper's CPU time in
+// nanoseconds: after the first six intervals of 500 ms, which contain the start, and INTERVALS
+// (default 40) later. ROWS and TRAFFIC, such as 128 all, choose one case.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -176,15 +177,24 @@ Result<Usage> measure(const char* mapper, int ranks, Pattern pattern, int interv
   return Usage{first, all - first, peak};
 }
 
-int print_line(const char* mapper, int ranks, const char* name, Pattern pattern, int intervals) {
-  auto usage = measure(mapper, ranks, pattern, intervals);
+struct Case {
+  int ranks;
+  const char* name;
+  Pattern pattern;
+};
+constexpr Case kCases[] = {{32, "ring", Pattern::kRing},        {32, "stencil", Pattern::kStencil},
+                           {32, "all", Pattern::kAll},          {128, "ring", Pattern::kRing},
+                           {128, "stencil", Pattern::kStencil}, {128, "all", Pattern::kAll}};
+
+int print_line(const char* mapper, const Case& chosen, int intervals) {
+  auto usage = measure(mapper, chosen.ranks, chosen.pattern, intervals);
   if (!usage) {
     fmt::print(stderr, "bench_mapper_cost: {}\n", usage.error().message());
     return 1;
   }
   const double each = usage->later_ms / intervals;
-  fmt::print("{:>5} {:<8} {:>12.3f} {:>18.3f} % {:>10.1f} {:>10.1f}\n", ranks, name, each,
-             100 * each / kIntervalMs, usage->start_ms - kFirst * each,
+  fmt::print("{:>5} {:<8} {:>12.3f} {:>18.3f} % {:>10.1f} {:>10.1f}\n", chosen.ranks, chosen.name,
+             each, 100 * each / kIntervalMs, usage->start_ms - kFirst * each,
              static_cast<double>(usage->peak_kib) / 1024);
   return 0;
 }
@@ -192,15 +202,14 @@ int print_line(const char* mapper, int ranks, const char* name, Pattern pattern,
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return fmt::print(stderr, "bench_mapper_cost ONDELOC_MAPPER [INTERVALS]\n"), 2;
+  if (argc < 2)
+    return fmt::print(stderr, "bench_mapper_cost ONDELOC_MAPPER [INTERVALS [ROWS TRAFFIC]]\n"), 2;
   const int intervals = argc > 2 ? std::max(1, std::atoi(argv[2])) : 40;
   bench::print_machine();
   fmt::print("rows  traffic  ms/interval  share of one core    start ms   peak MiB\n");
   int failed = 0;
-  for (const int ranks : {32, 128}) {
-    failed += print_line(argv[1], ranks, "ring", Pattern::kRing, intervals);
-    failed += print_line(argv[1], ranks, "stencil", Pattern::kStencil, intervals);
-    failed += print_line(argv[1], ranks, "all", Pattern::kAll, intervals);
-  }
+  for (const Case& each : kCases)
+    if (argc < 5 || (each.ranks == std::atoi(argv[3]) && std::string(each.name) == argv[4]))
+      failed += print_line(argv[1], each, intervals);
   return failed == 0 ? 0 : 1;
 }
