@@ -22,10 +22,11 @@
  * both halves lie the cells of ranks off the node (peer_cells.h): peer_cells cells of what was
  * sent, as many of what was fetched, then as many uint32: the world rank of each + 1, 0 = not in
  * use. The row ends with a bit for each local rank, which is set before cell j of either half is
- * used (used_cells.h): readers look at the cells of these ranks only. Each row starts on a page of its own, so that first touch puts it on its writer's NUMA node.
- * Cells only grow. A row has one writer process, which uses relaxed 64-bit stores, or relaxed
- * fetch_add under MPI_THREAD_MULTIPLE. Readers copy what they need once and trust nothing: they
- * check every index and offset against the size of the file.
+ * used (used_cells.h): the mapper reads the cells of these ranks only. Each row starts on a page of
+ * its own, so that first touch puts it on its writer's NUMA node. Cells only grow. A row has one
+ * writer process, which uses relaxed 64-bit stores, or relaxed fetch_add under MPI_THREAD_MULTIPLE.
+ * Readers copy what they need once and trust nothing: they check every index and offset against the
+ * size of the file.
  */
 /* clang-format on */
 #ifndef ONDELOC_MAPCORE_SEGMENT_LAYOUT_H
