@@ -99,8 +99,8 @@ void RankSegment::touch_row(int local) const {
     __atomic_store_n(&peers.keys[i], 0, __ATOMIC_RELAXED);
   // These lie on two pages at most.
   const UsedCells used = used_cells_of(row(local), header_.local_ranks, header_.world_ranks);
-  for (const std::uint32_t i : {0U, used.count - 1})
-    __atomic_store_n(&used.words[i], 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&used.words[0], 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&used.words[used.count - 1], 0, __ATOMIC_RELAXED);
 }
 
 }  // namespace ondeloc
