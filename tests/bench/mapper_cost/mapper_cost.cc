@@ -207,9 +207,13 @@ int main(int argc, char** argv) {
   const int intervals = argc > 2 ? std::max(1, std::atoi(argv[2])) : 40;
   bench::print_machine();
   fmt::print("rows  traffic  ms/interval  share of one core    start ms   peak MiB\n");
-  int failed = 0;
-  for (const Case& each : kCases)
-    if (argc < 5 || (each.ranks == std::atoi(argv[3]) && std::string(each.name) == argv[4]))
-      failed += print_line(argv[1], each, intervals);
-  return failed == 0 ? 0 : 1;
+  int failed = 0, run = 0;
+  for (const Case& each : kCases) {
+    if (argc > 4 && (each.ranks != std::atoi(argv[3]) || std::string(each.name) != argv[4]))
+      continue;
+    failed += print_line(argv[1], each, intervals);
+    ++run;
+  }
+  if (run == 0) fmt::print(stderr, "bench_mapper_cost: no case has these ROWS and this TRAFFIC\n");
+  return failed == 0 && run > 0 ? 0 : 1;
 }
