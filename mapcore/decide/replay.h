@@ -25,7 +25,7 @@ struct ReplayOptions {
   double threshold = Options().threshold;    // as in decider.h
   double least_gain = Options().least_gain;  // as in decider.h
   Decide rule = Decide::kAuto;               // not kNever
-  double resident = 0;                       // bytes of each rank, in huge pages, that move with it
+  double resident = 0;                       // bytes in huge pages that move with a rank; 0: none
 };
 
 struct ReplayStep {

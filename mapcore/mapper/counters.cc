@@ -11,9 +11,12 @@ Counters::Counters(int local_ranks)
 
 namespace {
 
-void raise(ondeloc_cell& cell, const ondeloc_cell& seen) {
+// True if the cell has grown.
+bool raise(ondeloc_cell& cell, const ondeloc_cell& seen) {
+  if (seen.bytes <= cell.bytes && seen.messages <= cell.messages) return false;
   cell.bytes = std::max(cell.bytes, seen.bytes);
   cell.messages = std::max(cell.messages, seen.messages);
+  return true;
 }
 
 void add_cell(ondeloc_cell& sum, const ondeloc_cell& cell) {
@@ -24,27 +27,21 @@ void add_cell(ondeloc_cell& sum, const ondeloc_cell& cell) {
 }  // namespace
 
 void Counters::raise_sent(int from, int to, const ondeloc_cell& seen) {
-  raise(totals_[index(from, to)].now, seen);
-  mark(index(from, to));
+  const std::size_t cell = index(from, to);
+  if (raise(totals_[cell].now, seen)) mark(cell);
 }
 
 void Counters::raise_fetched(int fetcher, int source, const ondeloc_cell& seen) {
   if (fetched_.empty()) fetched_.resize(totals_.size());
-  raise(fetched_[index(fetcher, source)], seen);
-  mark(source < ranks_ ? index(source, fetcher) : index(fetcher, ranks_));
+  if (raise(fetched_[index(fetcher, source)], seen))
+    mark(source < ranks_ ? index(source, fetcher) : index(fetcher, ranks_));
 }
 
 void Counters::read_rows(const SegmentView& view) {
   for (int i = 0; i < ranks_; ++i) {
-    view.each_sent(i, [&](int j, const ondeloc_cell& seen) {
-      ondeloc_cell& now = totals_[index(i, j)].now;
-      if (seen.bytes <= now.bytes && seen.messages <= now.messages) return;
-      raise(now, seen);
-      mark(index(i, j));
-    });
+    view.each_cell(i, false, [&](int j, const ondeloc_cell& seen) { raise_sent(i, j, seen); });
     if (!view.fetches(i)) continue;
-    view.each_used(i, [&](int j) { raise_fetched(i, j, view.fetched(i, j)); });
-    raise_fetched(i, ranks_, view.fetched(i, ranks_));
+    view.each_cell(i, true, [&](int j, const ondeloc_cell& seen) { raise_fetched(i, j, seen); });
   }
 }
 

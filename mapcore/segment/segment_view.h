@@ -12,7 +12,6 @@
 // 64-bit loads); raise_tick() from one thread. Errors: open() only, one sentence.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -80,24 +79,19 @@ class SegmentView {
     });
   }
 
-  // Calls visit(local rank) for each rank that this one has sent to or fetched from, ascending.
+  // Calls visit(local rank, cell) for each local rank whose cells are in use, ascending, then
+  // visit(local_ranks(), the sum of all ranks off the node): what was sent to it, and with
+  // `fetched`, what was fetched from it. Calls nothing while no rank has attached. REQUIRES:
+  // fetches(local) for `fetched`.
   template <class Visit>
-  void each_used(int local, Visit visit) const {
+  void each_cell(int local, bool fetched, Visit visit) const {
     const std::span<ondeloc_cell> row = row_at(local);
     if (row.empty()) return;
+    ondeloc_cell* const half = row.data() + (fetched ? row.size() : 0);
     used_cells_of(row.data(), header_.local_ranks, header_.world_ranks).each([&](std::uint32_t at) {
-      if (at < header_.local_ranks) visit(static_cast<int>(at));
+      if (at < header_.local_ranks) visit(static_cast<int>(at), read(half[at]));
     });
-  }
-
-  // Calls visit(local rank, cell) for each local rank that this one has sent to, ascending, then
-  // visit(local_ranks(), what it sent off the node). Calls nothing while no rank has attached.
-  template <class Visit>
-  void each_sent(int local, Visit visit) const {
-    const std::span<ondeloc_cell> row = row_at(local);
-    if (row.empty()) return;
-    each_used(local, [&](int to) { visit(to, read(row[static_cast<std::size_t>(to)])); });
-    visit(local_ranks(), off_node(local, false));
+    visit(local_ranks(), off_node(local, fetched));
   }
 
   // Local rank of a world rank, or -1 if it is not on this node or the table is invalid.

@@ -54,7 +54,7 @@ void read_all(const SegmentView& view) {
     if (slot.mask_words > ONDELOC_MASK_WORDS) std::abort();
     sum += std::strlen(slot.library) + slot.mask[ONDELOC_MASK_WORDS - 1];
     if (view.read_row(i, row)) sum += row.back().bytes;
-    view.each_sent(i, [&](int to, const ondeloc_cell& cell) {
+    view.each_cell(i, false, [&](int to, const ondeloc_cell& cell) {
       if (to > view.local_ranks()) std::abort();
       sum += cell.messages;
     });
