@@ -25,9 +25,24 @@ bool are_alike(const Target& target, int k, int l) {
   return true;
 }
 
-// Assigns rows to columns with the least sum. The matrix is n x n, row-major; the time is O(n^3).
+std::vector<std::vector<int>> classes_of(const Target& target) {
+  std::vector<std::vector<int>> classes;
+  for (int k = 0; k < target.nodes; ++k) {
+    const auto known = std::find_if(classes.begin(), classes.end(), [&](const auto& members) {
+      return are_alike(target, members.front(), k);
+    });
+    if (known == classes.end()) {
+      classes.push_back({k});
+    } else {
+      known->push_back(k);
+    }
+  }
+  return classes;
+}
+
+}  // namespace
+
 // The method uses shortest augmenting paths (R. Jonker and A. Volgenant, Computing 38, 1987).
-// Returns the row of each column.
 std::vector<int> assign_least(const std::vector<int>& cost, int n) {
   constexpr int kUnreachable = std::numeric_limits<int>::max() / 2;
   const auto size = static_cast<std::size_t>(n) + 1;
@@ -69,23 +84,6 @@ std::vector<int> assign_least(const std::vector<int>& cost, int n) {
   for (std::size_t j = 1; j < size; ++j) result.push_back(row_of[j] - 1);
   return result;
 }
-
-std::vector<std::vector<int>> classes_of(const Target& target) {
-  std::vector<std::vector<int>> classes;
-  for (int k = 0; k < target.nodes; ++k) {
-    const auto known = std::find_if(classes.begin(), classes.end(), [&](const auto& members) {
-      return are_alike(target, members.front(), k);
-    });
-    if (known == classes.end()) {
-      classes.push_back({k});
-    } else {
-      known->push_back(k);
-    }
-  }
-  return classes;
-}
-
-}  // namespace
 
 Part renamed(std::span<const int> part, std::span<const int> names) {
   Part result;

@@ -23,6 +23,10 @@ Part renamed(std::span<const int> part, std::span<const int> names);
 // The least rank of each group of a partition; groups without ranks have the largest int.
 std::vector<int> least_ranks(std::span<const int> part, int groups);
 
+// Assigns rows to columns with the least sum. `cost` is n x n, row-major; the time is O(n^3).
+// Returns the row of each column.
+std::vector<int> assign_least(const std::vector<int>& cost, int n);
+
 // new_name[group]: the k-th of `names` goes to the one of them that has the k-th least rank.
 void name_in_order(std::span<const int> names, std::span<const int> least,
                    std::vector<int>& new_name);

@@ -39,6 +39,8 @@ class Solver {
       solve(levels);
       search().search_on(ranks_.skeleton(), problem_.effort - 1);
     } else {
+      // Steps from the present mapping often lead to one of the same cost, with fewer moves.
+      search().offer(previous_);
       search().adopt(start_);
     }
     if (previous_.empty()) return in_order();

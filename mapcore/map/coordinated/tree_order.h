@@ -11,4 +11,9 @@ namespace ondeloc::coordinated {
 // far as this does not raise the cost. Thread safety: pure.
 Part in_order_of_ranks(const TreeTarget& target, const Part& part);
 
+// Returns the partition with the ranks of whole nodes, and of whole caches of a node, exchanged so
+// that most ranks are in their node and their cache of `previous`, as far as this does not raise
+// the cost. Thread safety: pure.
+Part near_previous(const TreeTarget& target, const Part& part, const Part& previous);
+
 }  // namespace ondeloc::coordinated

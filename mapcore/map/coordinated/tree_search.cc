@@ -271,8 +271,8 @@ bool TreeSearch::bring_home(int rank, const Part& previous) {
   return from == home;
 }
 
-Part TreeSearch::bring_back(const Part& previous) {
-  state_.reset(best_);
+Part TreeSearch::bring_back(const Part& part, const Part& previous) {
+  state_.reset(part);
   bool moved = true;
   for (int turn = 0; moved && turn < tuning::kSettleRounds; ++turn) {
     moved = false;

@@ -23,8 +23,8 @@ class TreeSearch {
   // with the work that is left (G. Dueck and T. Scheuer, "Threshold accepting", J. Comput. Phys.
   // 90, 1990).
   void iterate(std::uint64_t seed, std::int64_t work);
-  // Returns the best part, with as many ranks as possible brought back without loss.
-  Part bring_back(const Part& previous);
+  // Returns the part with as many ranks as possible brought back to `previous` without loss.
+  Part bring_back(const Part& part, const Part& previous);
 
   // True if no move and no swap of single ranks improves the part.
   bool is_local_optimum(const Part& part);

@@ -59,8 +59,11 @@ class TreeSolver {
     if (!request_.previous.empty()) now_ = cost_of(request_.previous, kNoLimit);
     if (!request_.previous.empty() && !is_less(least, now_)) return request_.previous;
     if (add_starts(least)) {
+      if (previous_.empty()) return settle();
+      // Steps from the present mapping often lead to one of the same cost, with fewer moves.
+      search_.offer(previous_);
       search_.adopt(best_start_);
-      if (!previous_.empty()) mapping_ = to_mapping();
+      mapping_ = to_mapping();
       return settle();
     }
     if (needs_no_change()) return request_.previous;
@@ -69,7 +72,7 @@ class TreeSolver {
     if (has_inside() || effort_ > 1) search_.iterate(tuning::kSeed, work());
     if (is_hard() && (previous_.empty() || is_less(search_.value().cost, now_)))
       search_.iterate(tuning::kSeed, work_of_few());
-    keep_cheaper(to_mapping());
+    keep_found();
     search_on();
     return settle();
   }
@@ -154,7 +157,7 @@ class TreeSolver {
       const std::uint64_t seed = tuning::kSeed + static_cast<std::uint64_t>(round);
       search_.iterate(seed, tuning::kTreeRoundWork * work());
       search_.offer(searched_from(even, tuning::kSeedsFromEvenLoads + seed));
-      keep_cheaper(to_mapping());
+      keep_found();
     }
   }
 
@@ -174,8 +177,10 @@ class TreeSolver {
   }
 
   Mapping to_mapping() {
-    const Part part = previous_.empty() ? in_order_of_ranks(tree_, search_.best())
-                                        : search_.bring_back(previous_);
+    const Part part =
+        previous_.empty()
+            ? in_order_of_ranks(tree_, search_.best())
+            : search_.bring_back(near_previous(tree_, search_.best(), previous_), previous_);
     Mapping mapping = place_on_slots(request_, part, PlaceBy::kLlc);
     share_cores(request_, mapping);
     if (!tree_.is_exact && tree_.ranks <= tuning::kFewVertices) exchange_all(mapping);
@@ -242,6 +247,15 @@ class TreeSolver {
     if (!mapping_.empty() && !is_less(cost, cost_)) return;
     cost_ = cost;
     mapping_ = std::move(mapping);
+  }
+  // Keeps what the search found. Of equal costs a start keeps the ranks in order, and without need
+  // no start shall move ranks away from the present mapping.
+  void keep_found() {
+    Mapping found = to_mapping();
+    const double cost = cost_of(found, kNoLimit);
+    if (previous_.empty() ? !is_less(cost, cost_) : is_less(cost_, cost)) return;
+    cost_ = cost;
+    mapping_ = std::move(found);
   }
   // Returns the cost of evaluate(), or a number above `limit` if the cost is above `limit`.
   double cost_of(const Mapping& mapping, double limit = kNoLimit) const {
