@@ -217,7 +217,7 @@ void prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   counting.tick = ticks ? self.segment.tick() : &never;
   counting.plain = self.mode == CountMode::kShm && !multiple && !ticks;
   counting.tick_seen.store(__atomic_load_n(counting.tick, __ATOMIC_RELAXED));
-  counting.last.store(&no_peers);
+  follow_nobody();
 }
 
 std::uint32_t notes_of_model() {
@@ -338,7 +338,7 @@ void detach() {
   if (!self.attached.exchange(false)) return;
   if (!is_mpich()) remove_hooks();
   counting.active.store(false);
-  counting.last.store(&no_peers);
+  follow_nobody();
   peers_stop();
   const bool told = reporter_finish();
   // If a DETACH event says it, then that event comes after all events still under way.

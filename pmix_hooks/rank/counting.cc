@@ -8,13 +8,34 @@ namespace ondeloc {
 constinit Counting counting{};
 constinit ChannelWriter recording{};
 
+namespace {
+
+void follow(Peers* peers, const void* comm) {
+  counting.last.store(peers, std::memory_order_release);
+  counting.near_size = peers->size;
+  counting.near_codes = &peers->cell_code(0);
+  counting.near_comm.store(comm, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void follow_nobody() { follow(&no_peers, nullptr); }
+
+void forget_comm(void* comm) {
+  peers_forget(comm);
+  const Peers& last = *counting.last.load(std::memory_order_relaxed);
+  if (last.comm.load(std::memory_order_relaxed) != nullptr) return;
+  if (reporter_multiple()) return counting.last.store(&no_peers, std::memory_order_relaxed);
+  follow_nobody();
+}
+
 // With one thread the last communicator follows the program; with several the first one stays,
 // since a word that all threads keep rewriting costs more than the look-up.
 Peers* other_peers(void* comm) {
   if (!counting.active.load(std::memory_order_relaxed)) return &no_peers;
   Peers* peers = peers_of(comm);
   if (!reporter_multiple()) {
-    counting.last.store(peers, std::memory_order_release);
+    follow(peers, comm);
   } else {
     Peers* none = &no_peers;
     if (counting.last.load(std::memory_order_relaxed) == none)

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every message takes this path, after the real send has succeeded; the data that it reads lies on
-// one cache line. It takes no lock, allocates nothing and calls nothing, unless it meets a
-// communicator, a peer or a derived type that is not known yet, or a notification is due.
+// Every message takes this path, after the real send has succeeded. It takes no lock, allocates
+// nothing and calls nothing, unless it meets a communicator, a peer or a derived type that is not
+// known yet, or a notification is due. The usual message (one thread, the communicator of the last
+// message, a predefined type) touches three cache lines of ours: the first one of Counting, the
+// peer's cell code and its cell. A program that sweeps over its memory between messages has to
+// fetch each of them again.
 //
 // A notification tells the mapper the new totals. With the shm transport it is due when the tick in
-// the segment has changed (one load). With the pmix transport the clock, read every kClockEvery
-// messages, says so: a rank that sends some hundred messages a second then notifies in every
-// interval, and the coarse clock (a few ns in the vDSO) costs little per message. If several
-// threads find it due, one of them does it.
+// the segment has changed; a usual message looks there if it is the kClockEvery-th to its peer.
+// With the pmix transport the clock, read every kClockEvery messages, says so: a rank that sends
+// some hundred messages a second then notifies in every interval, and the coarse clock (a few ns in
+// the vDSO) costs little per message. If several threads find it due, one of them does it.
 //
 // Source of the idea to count in the point-to-point layer: Open MPI's pml/monitoring (Bosilca,
 // Foyer, Jeannot, Mercier, Papauré, "Online Dynamic Monitoring of MPI Communications", 2017).
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 
 #include "pmix_hooks/rank/add_message.h"
 #include "pmix_hooks/rank/count_mode.h"
@@ -28,14 +32,22 @@ inline constexpr std::uint32_t kClockEvery = 16;
 struct alignas(64) Counting {
   open_mpi::PmlSend send;
   open_mpi::PmlIsend isend;
-  ondeloc_cell* row;          // own row (layout.h)
-  const std::uint64_t* tick;  // the segment's, or a word that never changes
+  ondeloc_cell* row;  // own row (layout.h)
+  // The last communicator and its peers, for one thread at a time (follow()), and the last
+  // predefined type with the bytes of an element; null at first.
+  std::atomic<const void*> near_comm;
+  std::atomic<std::uint64_t>* near_codes;
+  const void* near_type;
+  std::uint32_t near_size, near_bytes;
+  bool plain;  // one thread at a time, shm transport, no recording, no tick
+
+  alignas(64) const std::uint64_t* tick;  // the segment's, or a word that never changes
   std::atomic<std::uint64_t> tick_seen;
   std::atomic<Peers*> last;             // of the last communicator, never null
   std::atomic<std::uint32_t> messages;  // pmix transport: to space the readings of the clock
   std::atomic<bool> active;             // between attach and detach
-  bool plain;  // one thread at a time, shm transport, no recording, no tick
 };
+static_assert(offsetof(Counting, tick) == 64);
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit where it is defined
 extern Counting counting;
 
@@ -47,6 +59,8 @@ struct Addition {
 };
 
 [[gnu::cold, gnu::noinline]] Peers* other_peers(void* comm);
+void forget_comm(void* comm);  // its handle may come back as another communicator's
+void follow_nobody();          // until the next message
 [[gnu::cold, gnu::noinline]] void notify_by_tick(std::uint64_t tick);
 [[gnu::cold, gnu::noinline]] void notify_by_clock();
 
@@ -63,12 +77,11 @@ inline std::uint64_t cell_code_of(int peer, void* comm) {
   return cell_code;
 }
 
-// Like cell_code_of(), but 0 also if that would take a call.
+// Like cell_code_of(), but 0 also if that would take a call, or if several threads send.
 inline std::uint64_t known_cell_code(int peer, const void* comm) {
-  Peers* peers = counting.last.load(std::memory_order_acquire);
-  if (__builtin_expect(peers->comm.load(std::memory_order_acquire) != comm, 0)) return 0;
-  if (__builtin_expect(static_cast<std::uint32_t>(peer) >= peers->size, 0)) return 0;
-  return peers->cell_code(static_cast<std::uint32_t>(peer)).load(std::memory_order_relaxed);
+  if (__builtin_expect(counting.near_comm.load(std::memory_order_relaxed) != comm, 0)) return 0;
+  if (__builtin_expect(static_cast<std::uint32_t>(peer) >= counting.near_size, 0)) return 0;
+  return counting.near_codes[peer].load(std::memory_order_relaxed);
 }
 
 inline Addition addition_of(std::size_t count, void* type, int peer, void* comm) {
@@ -109,15 +122,22 @@ struct KnownAddition {
 [[gnu::always_inline]] inline KnownAddition known_addition(std::size_t count, const void* type,
                                                            int peer, const void* comm) {
   const std::uint64_t cell_code = known_cell_code(peer, comm);
-  const TypeEntry* entry = known_type(type);
-  if (cell_code == 0 || entry == nullptr) return {nullptr, 0};
-  return {&counting.row[static_cast<std::uint32_t>(cell_code) - 1], count * entry->bytes};
+  if (__builtin_expect(counting.near_type != type, 0)) {
+    const TypeEntry* entry = known_type(type);
+    if (entry == nullptr) return {nullptr, 0};
+    counting.near_type = entry->type;
+    counting.near_bytes = static_cast<std::uint32_t>(entry->bytes);
+  }
+  if (cell_code == 0) return {nullptr, 0};
+  return {&counting.row[static_cast<std::uint32_t>(cell_code) - 1], count * counting.near_bytes};
 }
 
 // One thread at a time.
 [[gnu::always_inline]] inline void add_known(const KnownAddition& known) {
   add_message<false>(*known.cell, known.bytes);
-  notify_if_due<CountMode::kShm>();
+  if (__builtin_expect(__atomic_load_n(&known.cell->messages, __ATOMIC_RELAXED) % kClockEvery == 0,
+                       0))
+    notify_if_due<CountMode::kShm>();
 }
 
 }  // namespace ondeloc

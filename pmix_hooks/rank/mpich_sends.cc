@@ -48,7 +48,7 @@ struct CommFree : CountedInMpich {
   static void before(const Word* words) {
     if (words[0] == nullptr) return;
     void* comm = mpich_handle_at(words[0]);
-    peers_forget(comm);
+    forget_comm(comm);
     shape_forget(comm);
   }
 };

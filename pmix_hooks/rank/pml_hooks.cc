@@ -91,10 +91,7 @@ int hook_start(std::size_t count, Handle* requests) {
 }
 
 int hook_del_comm(Handle comm) {
-  peers_forget(comm);
-  if (counting.last.load(std::memory_order_relaxed)->comm.load(std::memory_order_relaxed) ==
-      nullptr)
-    counting.last.store(&no_peers, std::memory_order_relaxed);
+  forget_comm(comm);
   return state.del_comm(comm);
 }
 
