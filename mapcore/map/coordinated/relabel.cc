@@ -25,24 +25,9 @@ bool are_alike(const Target& target, int k, int l) {
   return true;
 }
 
-std::vector<std::vector<int>> classes_of(const Target& target) {
-  std::vector<std::vector<int>> classes;
-  for (int k = 0; k < target.nodes; ++k) {
-    const auto known = std::find_if(classes.begin(), classes.end(), [&](const auto& members) {
-      return are_alike(target, members.front(), k);
-    });
-    if (known == classes.end()) {
-      classes.push_back({k});
-    } else {
-      known->push_back(k);
-    }
-  }
-  return classes;
-}
-
-}  // namespace
-
+// Assigns rows to columns with the least sum. The matrix is n x n, row-major; the time is O(n^3).
 // The method uses shortest augmenting paths (R. Jonker and A. Volgenant, Computing 38, 1987).
+// Returns the row of each column.
 std::vector<int> assign_least(const std::vector<int>& cost, int n) {
   constexpr int kUnreachable = std::numeric_limits<int>::max() / 2;
   const auto size = static_cast<std::size_t>(n) + 1;
@@ -85,6 +70,23 @@ std::vector<int> assign_least(const std::vector<int>& cost, int n) {
   return result;
 }
 
+std::vector<std::vector<int>> classes_of(const Target& target) {
+  std::vector<std::vector<int>> classes;
+  for (int k = 0; k < target.nodes; ++k) {
+    const auto known = std::find_if(classes.begin(), classes.end(), [&](const auto& members) {
+      return are_alike(target, members.front(), k);
+    });
+    if (known == classes.end()) {
+      classes.push_back({k});
+    } else {
+      known->push_back(k);
+    }
+  }
+  return classes;
+}
+
+}  // namespace
+
 Part renamed(std::span<const int> part, std::span<const int> names) {
   Part result;
   result.reserve(part.size());
@@ -92,25 +94,22 @@ Part renamed(std::span<const int> part, std::span<const int> names) {
   return result;
 }
 
-Part relabel(const Target& target, std::span<const int> part, std::span<const int> previous) {
-  const auto n = static_cast<std::size_t>(target.nodes);
-  std::vector<int> stays(n * n);  // [group][node]: ranks that would stay
+void name_as_before(std::span<const int> names, std::span<const int> part,
+                    std::span<const int> previous, std::vector<int>& new_name) {
+  const std::size_t n = names.size();
+  std::vector<int> at(new_name.size(), -1), cost(n * n);
+  for (std::size_t k = 0; k < n; ++k) at[names[k]] = static_cast<int>(k);
   for (std::size_t i = 0; i < part.size(); ++i)
-    ++stays[static_cast<std::size_t>(part[i]) * n + static_cast<std::size_t>(previous[i])];
-  std::vector<int> name(n);
-  for (const auto& members : classes_of(target)) {
-    std::vector<int> cost;
-    for (const int group : members) {
-      for (const int node : members)
-        cost.push_back(
-            -stays[static_cast<std::size_t>(group) * n + static_cast<std::size_t>(node)]);
-    }
-    const auto rows = assign_least(cost, static_cast<int>(members.size()));
-    for (std::size_t column = 0; column < members.size(); ++column) {
-      name[members[rows[column]]] = members[column];
-    }
-  }
-  return renamed(part, name);
+    if (const int from = at[part[i]], to = at[previous[i]]; from >= 0 && to >= 0)
+      --cost[static_cast<std::size_t>(from) * n + static_cast<std::size_t>(to)];
+  const std::vector<int> group = assign_least(cost, static_cast<int>(n));
+  for (std::size_t k = 0; k < n; ++k) new_name[names[group[k]]] = names[k];
+}
+
+Part relabel(const Target& target, std::span<const int> part, std::span<const int> previous) {
+  std::vector<int> new_name(static_cast<std::size_t>(target.nodes));
+  for (const auto& members : classes_of(target)) name_as_before(members, part, previous, new_name);
+  return renamed(part, new_name);
 }
 
 std::vector<int> least_ranks(std::span<const int> part, int groups) {

@@ -23,13 +23,14 @@ Part renamed(std::span<const int> part, std::span<const int> names);
 // The least rank of each group of a partition; groups without ranks have the largest int.
 std::vector<int> least_ranks(std::span<const int> part, int groups);
 
-// Assigns rows to columns with the least sum. `cost` is n x n, row-major; the time is O(n^3).
-// Returns the row of each column.
-std::vector<int> assign_least(const std::vector<int>& cost, int n);
-
 // new_name[group]: the k-th of `names` goes to the one of them that has the k-th least rank.
 void name_in_order(std::span<const int> names, std::span<const int> least,
                    std::vector<int>& new_name);
+
+// new_name[group]: the groups in `names` exchange these names so that most ranks of `part` keep
+// their group of `previous`.
+void name_as_before(std::span<const int> names, std::span<const int> part,
+                    std::span<const int> previous, std::vector<int>& new_name);
 
 // Swaps and moves single ranks back to their previous node as long as the value stays the same or
 // improves. `state` holds the partition and receives the result.

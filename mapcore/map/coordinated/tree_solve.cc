@@ -177,10 +177,8 @@ class TreeSolver {
   }
 
   Mapping to_mapping() {
-    const Part part =
-        previous_.empty()
-            ? in_order_of_ranks(tree_, search_.best())
-            : search_.bring_back(near_previous(tree_, search_.best(), previous_), previous_);
+    Part part = with_best_names(tree_, search_.best(), previous_);
+    if (!previous_.empty()) part = search_.bring_back(part, previous_);
     Mapping mapping = place_on_slots(request_, part, PlaceBy::kLlc);
     share_cores(request_, mapping);
     if (!tree_.is_exact && tree_.ranks <= tuning::kFewVertices) exchange_all(mapping);
@@ -242,21 +240,17 @@ class TreeSolver {
     simple_ = mapping_;
     simple_cost_ = cost_;
   }
-  void keep_cheaper(Mapping mapping) {
-    const double cost = cost_of(mapping, mapping_.empty() ? kNoLimit : cost_);
-    if (!mapping_.empty() && !is_less(cost, cost_)) return;
+  // If the costs are equal, the kept mapping stays, or with `or_equal` the new one replaces it.
+  void keep_cheaper(Mapping mapping, bool or_equal = false) {
+    const bool is_first = mapping_.empty();
+    const double cost = cost_of(mapping, is_first || or_equal ? kNoLimit : cost_);
+    if (!is_first && (or_equal ? is_less(cost_, cost) : !is_less(cost, cost_))) return;
     cost_ = cost;
     mapping_ = std::move(mapping);
   }
-  // Keeps what the search found. Of equal costs a start keeps the ranks in order, and without need
-  // no start shall move ranks away from the present mapping.
-  void keep_found() {
-    Mapping found = to_mapping();
-    const double cost = cost_of(found, kNoLimit);
-    if (previous_.empty() ? !is_less(cost, cost_) : is_less(cost_, cost)) return;
-    cost_ = cost;
-    mapping_ = std::move(found);
-  }
+  // At equal cost, a start has its ranks in order, and what was found is nearer to the present
+  // mapping.
+  void keep_found() { keep_cheaper(to_mapping(), !previous_.empty()); }
   // Returns the cost of evaluate(), or a number above `limit` if the cost is above `limit`.
   double cost_of(const Mapping& mapping, double limit = kNoLimit) const {
     if (tree_.is_exact) return tree_cost(tree_, llcs_of(request_, mapping), limit, scratch_);
