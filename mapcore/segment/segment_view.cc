@@ -91,26 +91,19 @@ SegmentView::RankPart SegmentView::rank_part(int local) const {
           {load(shared.modelled_bytes), load(shared.modelled_messages)}};
 }
 
-// An empty span while no rank has attached.
-std::span<ondeloc_cell> SegmentView::row_at(int local) const {
-  if (load(slot_at(local)->rank_state, std::memory_order_acquire) == ONDELOC_RANK_NONE) return {};
+ondeloc_cell* SegmentView::row_of(int local) const {
   const auto index = static_cast<std::uint64_t>(local);
-  auto* row =
-      reinterpret_cast<ondeloc_cell*>(base_ + header_.rows_offset + index * header_.row_stride);
-  return {row, header_.row_cells};
+  return reinterpret_cast<ondeloc_cell*>(base_ + header_.rows_offset + index * header_.row_stride);
 }
 
-PeerCells SegmentView::peers_at(int local) const {
-  const std::span<ondeloc_cell> row = row_at(local);
-  if (row.empty()) return {};
-  return peer_cells_of(row.data(), header_.local_ranks, header_.world_ranks);
+ondeloc_cell* SegmentView::row_at(int local) const {
+  const std::uint32_t state = load(slot_at(local)->rank_state, std::memory_order_acquire);
+  return state == ONDELOC_RANK_NONE ? nullptr : row_of(local);
 }
 
-// REQUIRES: a rank has attached.
-ondeloc_cell SegmentView::off_node(int local, bool fetched) const {
-  const std::span<ondeloc_cell> row = row_at(local);
-  ondeloc_cell sum = read(row.data()[fetched ? 2 * row.size() - 1 : row.size() - 1]);
-  each_off_node(local, fetched, [&](std::uint32_t, const ondeloc_cell& cell) {
+ondeloc_cell SegmentView::off_node_in(ondeloc_cell* row, bool fetched) const {
+  ondeloc_cell sum = read(half_of(row, fetched)[local_ranks()]);
+  each_off_node_in(row, fetched, [&](std::uint32_t, const ondeloc_cell& cell) {
     sum.bytes += cell.bytes;
     sum.messages += cell.messages;
   });
@@ -118,12 +111,13 @@ ondeloc_cell SegmentView::off_node(int local, bool fetched) const {
 }
 
 bool SegmentView::read_row(int local, std::span<ondeloc_cell> cells) const {
-  const std::span<ondeloc_cell> row = row_at(local);
+  ondeloc_cell* const row = row_at(local);
   std::fill(cells.begin(), cells.end(), ondeloc_cell{});
-  const std::size_t count = std::min(cells.size(), row.size());
-  for (std::size_t j = 0; j < count; ++j)
-    cells[j] = j + 1 < row.size() ? read(row[j]) : off_node(local, false);
-  return !row.empty();
+  if (row == nullptr) return false;
+  const auto ranks = static_cast<std::size_t>(local_ranks());
+  for (std::size_t j = 0; j < std::min(cells.size(), ranks); ++j) cells[j] = read(row[j]);
+  if (cells.size() > ranks) cells[ranks] = off_node_in(row, false);
+  return true;
 }
 
 bool SegmentView::fetches(int local) const {
@@ -132,10 +126,8 @@ bool SegmentView::fetches(int local) const {
 }
 
 ondeloc_cell SegmentView::fetched(int local, int from) const {
-  const std::uint64_t row =
-      header_.rows_offset + static_cast<std::uint64_t>(local) * header_.row_stride;
-  auto* cells = reinterpret_cast<ondeloc_cell*>(base_ + row) + header_.row_cells;
-  return from < local_ranks() ? read(cells[from]) : off_node(local, true);
+  ondeloc_cell* const row = row_of(local);
+  return from < local_ranks() ? read(half_of(row, true)[from]) : off_node_in(row, true);
 }
 
 int SegmentView::local_of_world(std::uint32_t world) const {

@@ -72,11 +72,7 @@ class SegmentView {
   // sent to it, and with `fetched`, what was fetched from it. REQUIRES: fetches(local) for that.
   template <class Visit>
   void each_off_node(int local, bool fetched, Visit visit) const {
-    const PeerCells peers = peers_at(local);
-    ondeloc_cell* const cells = fetched ? peers.fetched : peers.sent;
-    peers.each([&](std::uint32_t world, std::uint32_t at) {
-      if (world < header_.world_ranks) visit(world, read(cells[at]));
-    });
+    if (ondeloc_cell* const row = row_at(local)) each_off_node_in(row, fetched, visit);
   }
 
   // Calls visit(local rank, cell) for each local rank whose cells are in use, ascending, then
@@ -85,13 +81,13 @@ class SegmentView {
   // fetches(local) for `fetched`.
   template <class Visit>
   void each_cell(int local, bool fetched, Visit visit) const {
-    const std::span<ondeloc_cell> row = row_at(local);
-    if (row.empty()) return;
-    ondeloc_cell* const half = row.data() + (fetched ? row.size() : 0);
-    used_cells_of(row.data(), header_.local_ranks, header_.world_ranks).each([&](std::uint32_t at) {
-      if (at < header_.local_ranks) visit(static_cast<int>(at), read(half[at]));
+    ondeloc_cell* const row = row_at(local);
+    if (row == nullptr) return;
+    ondeloc_cell* const cells = half_of(row, fetched);
+    used_cells_of(row, header_.local_ranks, header_.world_ranks).each([&](std::uint32_t at) {
+      if (at < header_.local_ranks) visit(static_cast<int>(at), read(cells[at]));
     });
-    visit(local_ranks(), off_node(local, fetched));
+    visit(local_ranks(), off_node_in(row, fetched));
   }
 
   // Local rank of a world rank, or -1 if it is not on this node or the table is invalid.
@@ -110,10 +106,23 @@ class SegmentView {
  private:
   SegmentView(char* base, const ondeloc_header& header) : base_(base), header_(header) {}
   ondeloc_slot* slot_at(int local) const;
-  std::span<ondeloc_cell> row_at(int local) const;
-  // Without entries while no rank has attached.
-  PeerCells peers_at(int local) const;
-  ondeloc_cell off_node(int local, bool fetched) const;
+  ondeloc_cell* row_of(int local) const;
+  // The row, nullptr while no rank has attached. Any process of the user may change that between
+  // two calls: a function asks once.
+  ondeloc_cell* row_at(int local) const;
+  // The cells of what the rank of a row sent, or with `fetched`, of what it fetched.
+  ondeloc_cell* half_of(ondeloc_cell* row, bool fetched) const {
+    return row + (fetched ? header_.row_cells : 0);
+  }
+  template <class Visit>
+  void each_off_node_in(ondeloc_cell* row, bool fetched, Visit visit) const {
+    const PeerCells peers = peer_cells_of(row, header_.local_ranks, header_.world_ranks);
+    ondeloc_cell* const cells = fetched ? peers.fetched : peers.sent;
+    peers.each([&](std::uint32_t world, std::uint32_t at) {
+      if (world < header_.world_ranks) visit(world, read(cells[at]));
+    });
+  }
+  ondeloc_cell off_node_in(ondeloc_cell* row, bool fetched) const;
   static ondeloc_cell read(ondeloc_cell& shared) {
     return {std::atomic_ref(shared.bytes).load(std::memory_order_relaxed),
             std::atomic_ref(shared.messages).load(std::memory_order_relaxed)};

@@ -3,6 +3,8 @@
 // preset looks at the threads; processes show that counts are exact without it.
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -123,4 +125,35 @@ TEST_CASE("writer processes") {
   for (const pid_t child : children) waitpid(child, nullptr, 0);
   for (int local = 0; local < 3; ++local) expect_whole(*view, local, kMessages);
   CHECK(view->slot(0).owner_pid == children[0]);
+}
+
+TEST_CASE("a slot that changes while its row is read does no harm") {
+  auto fd = create_segment(small_plan());
+  REQUIRE(fd.ok());
+  auto view = SegmentView::open(fd->get());
+  REQUIRE(view.ok());
+  const Writer writer(fd->get(), 1);
+  writer.row[0].bytes = 7;
+  std::atomic<bool> over{false};
+  std::thread hostile([&] {
+    for (std::uint32_t i = 0; !over; ++i)
+      __atomic_store_n(&writer.segment.slot(1).rank_state,
+                       i % 2 == 0 ? ONDELOC_RANK_NONE : ONDELOC_RANK_ATTACHED, __ATOMIC_RELEASE);
+  });
+  std::uint64_t most = 0;
+  bool was_there = false;
+  for (int changes = 0; changes < 200;) {
+    for (const bool fetched : {false, true}) {
+      view->each_cell(1, fetched,
+                      [&](int, const ondeloc_cell& cell) { most = std::max(most, cell.bytes); });
+    }
+    std::vector<ondeloc_cell> row(4);
+    const bool is_there = view->read_row(1, row);
+    most = std::max(most, row[0].bytes);
+    if (is_there != was_there) ++changes;
+    was_there = is_there;
+  }
+  over = true;
+  hostile.join();
+  CHECK(most == 7);
 }
