@@ -63,7 +63,7 @@ class TreeSolver {
       // Steps from the present mapping often lead to one of the same cost, with fewer moves.
       search_.offer(previous_);
       search_.adopt(best_start_);
-      mapping_ = to_mapping();
+      keep_found();
       return settle();
     }
     if (needs_no_change()) return request_.previous;
