@@ -19,6 +19,7 @@ using Handle = std::uint32_t;
 
 inline constexpr Handle kCommWorld = 0x44000000;
 inline constexpr Handle kDouble = 0x4c00080b;  // MPI_DOUBLE
+inline constexpr Handle kNullType = 0x0c000000;  // MPI_DATATYPE_NULL
 inline constexpr Handle kRequestNull = 0x2c000000;
 inline constexpr std::uintptr_t kInPlace = ~std::uintptr_t{0};  // MPI_IN_PLACE, (void*)-1
 inline constexpr int kProcNull = -1;

@@ -20,6 +20,7 @@ inline constexpr int kRoot = -4;
 inline constexpr int kCartesian = 211, kGraph = 212, kDistributedGraph = 213;  // MPI_CART, ...
 
 inline constexpr std::uintptr_t kTypesBegin = 0x200, kTypesEnd = 0x300;
+inline constexpr std::uintptr_t kNullType = 0x200;  // MPI_DATATYPE_NULL
 // Types from here on have the same size everywhere, and bits 3 to 5 are its binary logarithm.
 inline constexpr std::uintptr_t kFixedTypesBegin = 0x240;
 

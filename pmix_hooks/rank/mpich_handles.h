@@ -17,33 +17,32 @@ struct MpichHandles {
   std::uintptr_t mask;  // the bits of a word that mean something
   std::uintptr_t comm_world;
   std::uintptr_t double_type;
+  std::uintptr_t null_type;
   std::uintptr_t in_place;
   std::uintptr_t no_op;
   int root, proc_null;
   int graph, cartesian, distributed_graph;
 };
-inline constexpr MpichHandles kOwnHandles{false,
-                                          0xffffffff,
-                                          mpich::kCommWorld,
-                                          mpich::kDouble,
-                                          mpich::kInPlace,
-                                          mpich::kNoOp,
-                                          mpich::kRoot,
-                                          mpich::kProcNull,
-                                          mpich::kGraph,
-                                          mpich::kCartesian,
-                                          mpich::kDistributedGraph};
-inline constexpr MpichHandles kStandardHandles{true,
-                                               ~std::uintptr_t{0},
-                                               standard_abi::kCommWorld,
-                                               standard_abi::kDouble,
-                                               standard_abi::kInPlace,
-                                               standard_abi::kNoOp,
-                                               standard_abi::kRoot,
-                                               standard_abi::kProcNull,
-                                               standard_abi::kGraph,
-                                               standard_abi::kCartesian,
-                                               standard_abi::kDistributedGraph};
+inline constexpr MpichHandles kOwnHandles{
+    false,          0xffffffff,        mpich::kCommWorld,
+    mpich::kDouble, mpich::kNullType,  mpich::kInPlace,
+    mpich::kNoOp,   mpich::kRoot,      mpich::kProcNull,
+    mpich::kGraph,  mpich::kCartesian, mpich::kDistributedGraph,
+};
+inline constexpr MpichHandles kStandardHandles{
+    true,
+    ~std::uintptr_t{0},
+    standard_abi::kCommWorld,
+    standard_abi::kDouble,
+    standard_abi::kNullType,
+    standard_abi::kInPlace,
+    standard_abi::kNoOp,
+    standard_abi::kRoot,
+    standard_abi::kProcNull,
+    standard_abi::kGraph,
+    standard_abi::kCartesian,
+    standard_abi::kDistributedGraph,
+};
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit where it is defined
 extern MpichHandles mpich_handles;
 

@@ -45,7 +45,9 @@ inline const TypeEntry* known_type(const void* type) {
 inline std::uint64_t mpich_type_size(void* type) {
   const std::uint64_t bytes = mpich_handles.standard ? mpich_predefined_bytes<true>(type)
                                                      : mpich_predefined_bytes<false>(type);
-  return __builtin_expect(bytes != 0, 1) ? bytes : derived_type_size(mpich_word(type));
+  if (__builtin_expect(bytes != 0, 1)) return bytes;
+  // MPI aborts when it is asked for the size of no type.
+  return mpich_bits(type) == mpich_handles.null_type ? 0 : derived_type_size(mpich_word(type));
 }
 
 }  // namespace ondeloc

@@ -54,7 +54,9 @@ const struct truth_case truth_cases[] = {
     {"inter_reduce", kReduce, kBetween, 0, kSum, 0},
     {"inter_allreduce", kAllreduce, kBetween, 0, kSum, 0},
     {"inter_gather", kGather, kBetween, 0, kSum, 0},
+    {"inter_gatherv", kGatherv, kBetween, 0, kSum, 0},
     {"inter_scatter", kScatter, kBetween, 0, kSum, 0},
+    {"inter_scatterv", kScatterv, kBetween, 0, kSum, 0},
     {"inter_allgather", kAllgather, kBetween, 0, kSum, 0},
     {"inter_allgatherv", kAllgatherv, kBetween, 0, kSum, 0},
     {"inter_alltoall", kAlltoall, kBetween, 0, kSum, 0},
@@ -144,7 +146,8 @@ static void set_counts(int me) {
     send_places[r] = places[r] = r * most;
     send_bytes_at[r] = bytes_at[r] = r * most * 4;
     send_far[r] = far_places[r] = (MPI_Aint)r * most * 4;
-    types[r] = MPI_INT;
+    types[r] = here->kind == kAlltoallw && send_counts[r] == 0 && counts[r] == 0 ? MPI_DATATYPE_NULL
+                                                                                 : MPI_INT;
   }
 }
 
@@ -190,22 +193,27 @@ static void call_reduction(void) {
   }
 }
 
+/* Between two groups, a program need not give the arguments of a side that sends or receives
+ * nothing. */
 static void call_rooted(void) {
+  const int between = here->comm == kBetween;
+  const MPI_Datatype of_root = between && root != MPI_ROOT ? MPI_DATATYPE_NULL : MPI_INT;
+  const MPI_Datatype of_others = between && root < 0 ? MPI_DATATYPE_NULL : MPI_INT;
   switch (here->kind) {
     case kBcast:
       CALL(Bcast, bcast, out, count, MPI_INT, root, comm);
       break;
     case kGather:
-      CALL(Gather, gather, out, count, MPI_INT, in, count, MPI_INT, root, comm);
+      CALL(Gather, gather, out, count, of_others, in, count, of_root, root, comm);
       break;
     case kGatherv:
-      CALL(Gatherv, gatherv, out, mine(), MPI_INT, in, counts, places, MPI_INT, root, comm);
+      CALL(Gatherv, gatherv, out, mine(), of_others, in, counts, places, of_root, root, comm);
       break;
     case kScatter:
-      CALL(Scatter, scatter, out, count, MPI_INT, in, count, MPI_INT, root, comm);
+      CALL(Scatter, scatter, out, count, of_root, in, count, of_others, root, comm);
       break;
     default:
-      CALL(Scatterv, scatterv, out, counts, places, MPI_INT, in, mine(), MPI_INT, root, comm);
+      CALL(Scatterv, scatterv, out, counts, places, of_root, in, mine(), of_others, root, comm);
   }
 }
 
