@@ -71,12 +71,20 @@ struct WatchedToAll {  // Allgather and Alltoall
   }
 };
 
-// The persistent form: the arguments are kept, and each start is counted as a started call.
+// The persistent form: the arguments are kept, and each start is counted as a started call. A start
+// after the program has freed the communicator is not counted: MPI keeps the communicator for the
+// request, but nobody says when it is gone and another gets its handle.
 template <class Call, int kRequest>
 struct ModelledInit : CountedInMpich {
   static void count(const Word* words) {
-    mpich_remember_call(words[kRequest], Modelled<Call, Form::kStarted>::count, words,
-                        kRequest + 1);
+    if (shape_of(comm_at(words[Call::kComm])) == nullptr) return;
+    mpich_remember_call(words[kRequest], count_start, words, kRequest + 1);
+  }
+
+ private:
+  static void count_start(const Word* words) {
+    const Shape* shape = known_shape_of(comm_at(words[Call::kComm]));
+    if (shape != nullptr) Call::read(words, Form::kStarted, *shape);
   }
 };
 
