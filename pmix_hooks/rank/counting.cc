@@ -17,15 +17,27 @@ void follow(Peers* peers, const void* comm) {
   counting.near_comm.store(comm, std::memory_order_relaxed);
 }
 
+bool has_several_threads() {
+  return reporter_multiple() || counting.several.load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void follow_nobody() { follow(&no_peers, nullptr); }
 
+void expect_several_threads() {
+  counting.several.store(true, std::memory_order_relaxed);
+  counting.near_comm.store(nullptr, std::memory_order_relaxed);
+}
+
 void forget_comm(void* comm) {
   peers_forget(comm);
+  // A thread may have followed the communicator while expect_several_threads() ran.
+  if (counting.near_comm.load(std::memory_order_relaxed) == comm)
+    counting.near_comm.store(nullptr, std::memory_order_relaxed);
   const Peers& last = *counting.last.load(std::memory_order_relaxed);
   if (last.comm.load(std::memory_order_relaxed) != nullptr) return;
-  if (reporter_multiple()) return counting.last.store(&no_peers, std::memory_order_relaxed);
+  if (has_several_threads()) return counting.last.store(&no_peers, std::memory_order_relaxed);
   follow_nobody();
 }
 
@@ -34,7 +46,7 @@ void forget_comm(void* comm) {
 Peers* other_peers(void* comm) {
   if (!counting.active.load(std::memory_order_relaxed)) return &no_peers;
   Peers* peers = peers_of(comm);
-  if (!reporter_multiple()) {
+  if (!has_several_threads()) {
     follow(peers, comm);
   } else {
     Peers* none = &no_peers;

@@ -46,6 +46,7 @@ struct alignas(64) Counting {
   std::atomic<Peers*> last;             // of the last communicator, never null
   std::atomic<std::uint32_t> messages;  // pmix transport: to space the readings of the clock
   std::atomic<bool> active;             // between attach and detach
+  std::atomic<bool> several;            // a session may have brought threads after attach
 };
 static_assert(offsetof(Counting, tick) == 64);
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit where it is defined
@@ -61,6 +62,8 @@ struct Addition {
 [[gnu::cold, gnu::noinline]] Peers* other_peers(void* comm);
 void forget_comm(void* comm);  // its handle may come back as another communicator's
 void follow_nobody();          // until the next message
+// Threads may send at once from now on. To be called before they start.
+void expect_several_threads();
 [[gnu::cold, gnu::noinline]] void notify_by_tick(std::uint64_t tick);
 [[gnu::cold, gnu::noinline]] void notify_by_clock();
 

@@ -7,6 +7,7 @@
 
 #include "pmix_hooks/open_mpi_facts.h"
 #include "pmix_hooks/rank/attach.h"
+#include "pmix_hooks/rank/counting.h"
 #include "pmix_hooks/rank/mpi_calls.h"
 #include "pmix_hooks/rank/mpich_handles.h"
 #include "pmix_hooks/rank/notes.h"
@@ -41,6 +42,8 @@ void replace(void* from, void* to) {
 
 void session_opened(const void* session) {
   add_note(ONDELOC_NOTE_SESSIONS);
+  // Attaching later, the rank expects the threads of a session anyway.
+  if (counting.active.load(std::memory_order_relaxed)) expect_several_threads();
   state.open.fetch_add(1);
   replace(nullptr, handle_at(session));
 }
