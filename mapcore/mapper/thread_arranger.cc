@@ -32,6 +32,11 @@ bool shares_with_others(const Placement& placement, LocalRank rank) {
   return false;
 }
 
+bool are_inside(std::span<const CpuSet> seats, const CpuSet& slot) {
+  return std::all_of(seats.begin(), seats.end(),
+                     [&](const CpuSet& seat) { return seat.is_subset_of(slot); });
+}
+
 }  // namespace
 
 ThreadArranger::ThreadArranger(ThreadBinding how, int ranks, std::size_t nodes)
@@ -55,17 +60,24 @@ void ThreadArranger::note_slots(const Placement& placement) {
     teams_[rank].shared = shares_with_others(placement, rank);
 }
 
-std::vector<Peer> ThreadArranger::peers_of(LocalRank rank, const Placement& placement,
-                                           const Counters& counters) const {
+// A machine whose CPUs have changed numbers its caches anew, and a team that rests keeps its seats
+// although its rank was moved away from them.
+void ThreadArranger::note_main_seat(LocalRank rank, const Placement& placement) {
+  const Slot& slot = placement.slots().slots[placement.current()[rank]];
+  const std::vector<CpuSet> seats = teams_[rank].team.seats();
+  const bool is_there = !seats.empty() && seats.front().is_subset_of(slot.pus);
+  teams_[rank].main =
+      is_there ? make_slot(placement.slots().machine, seats.front()).seat : slot.seat;
+}
+
+std::vector<Peer> ThreadArranger::peers_of(LocalRank rank, const Counters& counters) const {
   std::vector<Peer> peers;
   for (const LocalRank other : teams_.ids()) {
     if (other == rank) continue;
     const ondeloc_cell to = counters.total(rank.value, other.value),
                        from = counters.total(other.value, rank.value);
     if (to.messages + from.messages == 0) continue;
-    const Slot& slot = placement.slots().slots[placement.current()[other]];
-    const bool bound = teams_[other].team.state() == TeamState::kBound;
-    peers.push_back({bound ? teams_[other].main : slot.seat,
+    peers.push_back({teams_[other].main,
                      static_cast<double>(to.bytes) + static_cast<double>(from.bytes),
                      static_cast<double>(to.messages) + static_cast<double>(from.messages)});
   }
@@ -76,6 +88,7 @@ std::vector<CpuSet> ThreadArranger::better_seats(LocalRank rank, const Machine& 
                                                  const CostModel& model,
                                                  std::span<const CpuSet> seats) {
   if (!sampler_ || teams_[rank].team.state() != TeamState::kBound) return {};
+  if (!are_inside(seats, teams_[rank].slot)) return {};
   return sampler_->better_seats(rank, model, machine, seats);
 }
 
@@ -88,7 +101,7 @@ bool ThreadArranger::look_at(LocalRank rank, const Placement& placement, const R
   const bool again = moved_ || !better.empty();
   const auto seats_for = [&](std::span<const PuOs> last) -> std::vector<CpuSet> {
     if (better.size() != last.size()) {
-      auto seats = seat_threads(model, machine, own.slot, last, peers_of(rank, placement, counters),
+      auto seats = seat_threads(model, machine, own.slot, last, peers_of(rank, counters),
                                 static_cast<int>(teams_.size()));
       if (!seats) return {};
       better = better_seats(rank, machine, model, *seats);
@@ -99,8 +112,9 @@ bool ThreadArranger::look_at(LocalRank rank, const Placement& placement, const R
   };
   const bool changed = own.team.look(state.process, own.slot, seats_for, again);
   const std::vector<CpuSet> seats = own.team.seats();
-  if (!seats.empty()) own.main = make_slot(machine, seats.front()).seat;
-  if (sampler_) sampler_->follow(rank, own.team.members(), order_matters(model, machine, seats));
+  note_main_seat(rank, placement);
+  const bool matters = are_inside(seats, own.slot) && order_matters(model, machine, seats);
+  if (sampler_) sampler_->follow(rank, own.team.members(), matters);
   return changed;
 }
 
@@ -111,6 +125,7 @@ void ThreadArranger::look(Clock::time_point now, const Placement& placement, con
   next_ = now + std::chrono::milliseconds(pause_.milliseconds());
   if (placement.keeps_bindings()) return;
   note_slots(placement);
+  for (const LocalRank rank : teams_.ids()) note_main_seat(rank, placement);
   bool changed = moved_;
   for (const LocalRank rank : teams_.ids()) {
     const RankState& state = ranks.at(rank);

@@ -42,8 +42,8 @@ class ThreadArranger {
 
  private:
   void note_slots(const Placement& placement);
-  std::vector<Peer> peers_of(LocalRank rank, const Placement& placement,
-                             const Counters& counters) const;
+  void note_main_seat(LocalRank rank, const Placement& placement);
+  std::vector<Peer> peers_of(LocalRank rank, const Counters& counters) const;
   bool look_at(LocalRank rank, const Placement& placement, const RankState& state,
                const Counters& counters, const CostModel& model);
   std::vector<CpuSet> better_seats(LocalRank rank, const Machine& machine, const CostModel& model,
@@ -53,7 +53,7 @@ class ThreadArranger {
     ThreadTeam team;
     CpuSet slot;          // at the last look
     bool shared = false;  // other ranks run on CPUs of its slot
-    Seat main;            // of the first thread; valid if the team is bound
+    Seat main;            // of the first thread if it runs in the slot, else of the slot
   };
   ThreadBinding how_;
   IndexedVector<LocalRank, Team> teams_;
