@@ -216,7 +216,7 @@ void reduce_scatter_mirrored(const Group& group, std::uint64_t bytes) {
 
 // Everything but the results of the tree of `size` ranks that `rank` belongs to.
 std::uint64_t outside_tree(const Group& group, const Blocks& blocks, int rank, int size) {
-  const int first = rank & ~(size - 1);
+  const int first = std::min(rank & ~(size - 1), group.size);
   return blocks.sum(0, first) + blocks.sum(std::min(first + size, group.size), group.size);
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every algorithm has to bring the data to their ranks. tests/apps/mpich shows that the model sends
 // the same messages as MPICH.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -55,6 +59,26 @@ TEST_CASE("every rank receives a whole broadcast") {
         for (int rank = 0; rank < size; ++rank)
           if (rank != root) CHECK(received(messages, rank) >= count * 4);
       }
+}
+
+TEST_CASE("no count behind the program's array is read") {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(pages != MAP_FAILED);
+  int* const end = static_cast<int*>(pages) + page / sizeof(int);
+  REQUIRE(mprotect(end, page, PROT_NONE) == 0);
+  for (int size = 1; size <= 33; ++size) {
+    std::fill_n(end - size, size, 700);
+    for (const Kind kind : {Kind::kAllgatherv, Kind::kReduceScatter})
+      for (const bool commutes : {false, true})
+        for (const Form form : {Form::kBlocking, Form::kStarted}) {
+          Collective call = call_of(kind, 700, 0, form);
+          call.operand.commutative = commutes;
+          call.blocks = Blocks(end - size, false);
+          CHECK(messages_of(size, call).empty() == (size == 1));
+        }
+  }
+  munmap(pages, 2 * page);
 }
 
 TEST_CASE("no message leaves the communicator") {
