@@ -108,13 +108,13 @@ Status run_or_end(const Step& step, const Program& program) {
     if (!lines.empty() && take_token(step.fds.warning_token)) log_to_user(lines.front().text);
     return {};
   }
-  const bool first = take_token(step.fds.error_token);
   const std::string sentence = lines.empty() ? "no reason given" : lines.front().text;
   if (outcome->exit_status != static_cast<int>(MapperExit::kUserError)) {
     // Another task may have ended the step, and with it this task's child.
     const std::string mode(mode_name(step.request.options.mode));
-    return first ? Status(Error(mode + ": " + sentence)) : Status();
+    return take_token(step.fds.failure_token) ? Status(Error(mode + ": " + sentence)) : Status();
   }
+  const bool first = take_token(step.fds.error_token);
   const bool fatal = step.request.options.on_error == OnError::kFail;
   if (first) log_to_user(fatal ? sentence : sentence + "; the job runs on unbound");
   if (first && fatal) end_step(step);

@@ -201,6 +201,7 @@ Status make_descriptors(spank_t spank, Step& step) {
   if (step.request.bind || step.request.needs_profile()) {
     if (Status good = make_token(fds.error_token); !good) return good;
     if (Status good = make_token(fds.warning_token); !good) return good;
+    if (Status good = make_token(fds.failure_token); !good) return good;
     if (Status good = make_pipe(fds.ending, O_NONBLOCK); !good) return good;
   }
   if (!step.request.watch) return {};

@@ -61,11 +61,12 @@ struct Pipe {
 // Open until slurmstepd ends. All are CLOEXEC, but for the segment in a task.
 struct Descriptors {
   UniqueFd segment;
-  Pipe channel;        // records to the mapper. slurmstepd keeps the read end, so no SIGPIPE comes
-  UniqueFd messages;   // text from the mapper, read end; at end of file the mapper has ended
-  Pipe error_token;    // holds one byte: the task that reads it reports the error of all tasks
-  Pipe warning_token;  // the same for the warning of all tasks
-  Pipe ending;         // empty until a task on this node begins to end the step
+  Pipe channel;       // records to the mapper. slurmstepd keeps the read end, so no SIGPIPE comes
+  UniqueFd messages;  // text from the mapper, read end; at end of file the mapper has ended
+  // Each holds one byte: the task that reads it speaks for all tasks of the node, of an error of
+  // the user's, of a warning, or of a failure of ours.
+  Pipe error_token, warning_token, failure_token;
+  Pipe ending;  // empty until a task on this node begins to end the step
   // Never written. When slurmstepd closes the write end, the kernel ends a mapper that is left.
   Pipe kill_switch;
 };

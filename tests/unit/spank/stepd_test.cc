@@ -82,6 +82,7 @@ TEST_CASE("a static step gets what binding needs, and a segment for a report onl
   CHECK_FALSE(plain.step.request.watch);
   CHECK(plain.step.fds.error_token.read.valid());
   CHECK(plain.step.fds.warning_token.read.valid());
+  CHECK(plain.step.fds.failure_token.read.valid());
   CHECK_FALSE(plain.step.fds.segment.valid());
   const Begun reported("static:ranks.txt,report=r.json");
   CHECK(reported.step.request.watch);
