@@ -136,10 +136,10 @@ Status keep_task_unbound(spank_t spank, const Step& step) {
 }
 
 void remove_inherited(spank_t spank) {
+  remove_inherited_nic(spank);  // a step with static: sets nothing else
   const auto words = job_env(spank, ONDELOC_ENV_STEP);
   if (!words) return;
   spank_unsetenv(spank, ONDELOC_ENV_STEP);
-  remove_inherited_nic(spank);
   if (const auto list = job_env(spank, kPreload, kLongest))
     set_or_unset(spank, kPreload, without_rank_library(*list));
   for (const Policy& policy : kPolicies)

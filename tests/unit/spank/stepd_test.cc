@@ -191,6 +191,13 @@ TEST_CASE("ranks get ondeloc's variables beside the user's") {
   CHECK(now.env == fake.env);
 }
 
+TEST_CASE("a step inside a step that only chose an adapter does not inherit that") {
+  FakeSpank& fake = use_fake(FakeSpank::normal_step());
+  fake.env = {{"ONDELOC_NIC", "UCX_NET_DEVICES=mlx5_0:1"}, {"UCX_NET_DEVICES", "mlx5_0:1"}};
+  remove_inherited(kSpank);
+  CHECK(fake.env.empty());
+}
+
 TEST_CASE("a preload path that the loader would split is refused before anything is changed") {
   FakeSpank fake = FakeSpank::normal_step();
   Begun begun(fake, "online", {"rank-lib=/opt/a:b.so"});
