@@ -14,6 +14,7 @@
 #include "mapcore/base/text.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/site/directory.h"
+#include "mapcore/site/read_directory.h"
 
 namespace ondeloc {
 namespace {
@@ -21,14 +22,18 @@ namespace {
 struct OldFile {
   std::string name;
   std::time_t written;
-  std::uint64_t bytes;
+  std::uint64_t bytes;  // that it takes on the disk: a file with holes may have any size
+  bool is_too_large;    // for a report: read_directory.h passes it over
 };
+
+constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, see stat(2)
 
 bool has_report_name(std::string_view name) {
   return name.starts_with(kSiteReportPrefix) && name.ends_with(kSiteReportSuffix);
 }
 
-// The oldest first.
+// The oldest first, behind files that are too large: one with a date in the future would take the
+// room of all reports.
 std::vector<OldFile> files_of(int directory, const std::vector<std::string>& names) {
   std::vector<OldFile> files;
   for (const std::string& name : names) {
@@ -36,11 +41,14 @@ std::vector<OldFile> files_of(int directory, const std::vector<std::string>& nam
     if (!has_report_name(name) ||
         ::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
       continue;
-    if (S_ISREG(info.st_mode))
-      files.push_back({name, info.st_mtime, static_cast<std::uint64_t>(info.st_size)});
+    if (!S_ISREG(info.st_mode)) continue;
+    const auto size = static_cast<std::uint64_t>(info.st_size);
+    const auto on_disk = kBlockBytes * static_cast<std::uint64_t>(info.st_blocks);
+    files.push_back({name, info.st_mtime, std::min(size, on_disk), size > kMostSiteReportBytes});
   }
-  std::stable_sort(files.begin(), files.end(),
-                   [](const OldFile& a, const OldFile& b) { return a.written < b.written; });
+  std::stable_sort(files.begin(), files.end(), [](const OldFile& a, const OldFile& b) {
+    return std::pair(!a.is_too_large, a.written) < std::pair(!b.is_too_large, b.written);
+  });
   return files;
 }
 

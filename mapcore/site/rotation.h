@@ -18,8 +18,10 @@
 namespace ondeloc {
 
 struct Rotation {
-  std::optional<std::time_t> oldest;        // files last written before go
-  std::optional<std::uint64_t> most_bytes;  // then the oldest go, until no more are left
+  std::optional<std::time_t> oldest;  // files last written before go
+  // Then the oldest go, until no more are left; before them files that are too large for a report.
+  // The holes of a file do not count.
+  std::optional<std::uint64_t> most_bytes;
 };
 
 struct Rotated {

@@ -139,6 +139,29 @@ TEST_CASE("rotation removes old reports, then the oldest of too many, and no oth
   CHECK(std::filesystem::is_symlink(dir.file("ondeloc-9.0.n1.json")));
 }
 
+TEST_CASE("a large file of holes takes the room of no report") {
+  const TempDir dir;
+  write_made(dir, {.job = 1});
+  set_time(report_file(dir, 1), 1000);
+  const auto size = std::filesystem::file_size(report_file(dir, 1));
+  for (const auto& [name, length] : {std::pair("ondeloc-8.0.n1.json", std::uint64_t{1} << 40),
+                                     std::pair("ondeloc-9.0.n1.json", std::uint64_t{1} << 24)}) {
+    write_text(dir.file(name), "");
+    std::filesystem::resize_file(dir.file(name), length);
+    set_time(dir.file(name), 2000);
+  }
+  REQUIRE(rotate_reports(dir.path(), {.oldest = {}, .most_bytes = size})->removed == 0);
+  // If such a file takes room, it is removed before the reports, whatever its date is.
+  write_text(dir.file("ondeloc-8.0.n1.json"), std::string(4096, ' '));
+  std::filesystem::resize_file(dir.file("ondeloc-8.0.n1.json"), std::uint64_t{1} << 40);
+  set_time(dir.file("ondeloc-8.0.n1.json"), 2000);
+  const auto done = rotate_reports(dir.path(), {.oldest = {}, .most_bytes = size});
+  REQUIRE(done.ok());
+  CHECK(done->removed == 1);
+  CHECK_FALSE(std::filesystem::exists(dir.file("ondeloc-8.0.n1.json")));
+  CHECK(std::filesystem::exists(report_file(dir, 1)));
+}
+
 TEST_CASE("a user cannot rotate the reports of others, and learns why", "[root]") {
   if (!can_change_user()) ONDELOC_SKIP("needs root, to act as another user");
   const TempDir dir;
