@@ -27,6 +27,13 @@ std::map<int, double> shares_of_cpus(const Machine& machine, const CpuSet& cpus)
   return shares;
 }
 
+// Pages in HBM or in a GPU's memory were put there on purpose: they are not away from their
+// threads.
+void leave_out_special_memory(const Machine& machine, PagesByNode& pages) {
+  for (const OtherMemory& memory : machine.other_memories)
+    if (!memory.near.empty() || !memory.kind.empty()) pages.erase(memory.os);
+}
+
 }  // namespace
 
 void PageWatch::look_at(LocalRank rank, Placement& placement, const RankState& state, bool brings) {
@@ -35,6 +42,8 @@ void PageWatch::look_at(LocalRank rank, Placement& placement, const RankState& s
   Seen& seen = seen_[rank];
   auto pages = sample_pages(state.process);
   if (!pages) return;
+  leave_out_special_memory(machine, *pages);
+  if (pages->empty()) return;
   seen.pages = std::move(pages);
   seen.far = far_share(*seen.pages, shares_of_cpus(machine, cpus));
   const std::vector<int> home = nodes_under(machine, cpus);
