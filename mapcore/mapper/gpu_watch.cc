@@ -68,6 +68,7 @@ bool GpuWatch::look(const Ranks& ranks) {
     if (!is_due(known, files)) continue;
     const auto environment = environment_of(state.process, root_);
     if (!known.looked) known.nic = nic_of(environment, devices_);
+    newcomers_ = newcomers_ || !known.looked;
     const bool anew = is_changed(known, files);
     known.files = files;
     known.looked = true;

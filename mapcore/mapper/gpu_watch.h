@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mapcore/devices/gpu_use.h"
@@ -38,6 +39,8 @@ class GpuWatch {
   // The network adapter that each rank surely sends through (devices/rank_adapter.h), as
   // fixed_adapters() takes it. Empty if no rank has one. REQUIRES: look() was called.
   std::vector<std::optional<std::size_t>> adapters() const;
+  // True if look() has seen ranks for the first time since the last call: adapters() may differ.
+  bool take_newcomers() { return std::exchange(newcomers_, false); }
   const GpuUse& use_of(LocalRank rank) const { return ranks_[rank].use; }
   // Fills what the report says about a rank's GPUs. REQUIRES: its CPUs are filled.
   void fill(LocalRank rank, ReportRank& line) const;
@@ -62,6 +65,7 @@ class GpuWatch {
   std::string root_;
   IndexedVector<LocalRank, OfRank> ranks_;
   unsigned looks_ = 0;
+  bool newcomers_ = false;
   std::unique_ptr<Nvml> nvml_;
   const NvidiaProcesses* nvidia_ = nullptr;  // the last answer
   unsigned nvidia_asked_ = 0;                // number of the look in which it was asked

@@ -340,6 +340,8 @@ class OnlineMapper {
       placement_->allow(allowed_by_gpus());
       if (auto line = round_->follow_gpus(delta)) return *std::move(line);
     }
+    // Ranks that attached after the others were planned.
+    if (gpus_->take_newcomers()) round_->use_adapters(gpus_->adapters());
     placement_->restore_bindings(ranks(),
                                  seconds < kRestoreAllAfter ? kMostRestored : ranks().all().size());
     placement_->follow_with_pages(ranks());
