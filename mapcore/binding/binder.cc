@@ -41,7 +41,8 @@ void plan_thread(pid_t tid, const ProcessMove& move, BindResult& result,
   // A thread that was started by a thread moved a moment ago has its new mask, which may be part of
   // the old slot as well.
   if (*mask == move.to) return;
-  CpuSet target = relocate_mask(*mask, move.from, move.to);
+  const bool is_lost = !move.widened.empty() && *mask == move.widened;
+  CpuSet target = is_lost ? move.to : relocate_mask(*mask, move.from, move.to);
   if (!target.empty())
     plan.push_back({tid, std::move(target), &result});
   else if (!mask->is_subset_of(move.to))
@@ -90,7 +91,7 @@ std::vector<BindResult> move_processes(std::span<const ProcessMove> moves) {
 }
 
 BindResult move_process(pid_t pid, const CpuSet& from, const CpuSet& to) {
-  const ProcessMove move{pid, from, to};
+  const ProcessMove move{pid, from, to, {}};
   return move_processes(std::span(&move, 1)).front();
 }
 

@@ -28,6 +28,9 @@ struct BindResult {
 struct ProcessMove {
   pid_t pid = 0;
   CpuSet from, to;  // nothing is done if `to` is empty
+  // After the cpuset of the process changed: the whole cpuset, which the kernel gives a thread if
+  // none of its own CPUs is left. Such threads move as well. Else empty.
+  CpuSet widened = {};
 };
 
 // The masks of all processes are read first and then set back to back: processes that exchange

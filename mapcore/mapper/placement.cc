@@ -259,7 +259,7 @@ std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Rank
     if (mask) binding.expected = left_of_slot(binding.expected, now, *mask);
     binding.foreign = CpuSet();
     binding.needs_bind = !state.attached();  // to its new slot, when it attaches
-    if (state.movable()) moves.push_back({rank, cpus_of(rank)});
+    if (state.movable()) moves.push_back({rank, cpus_of(rank), now});
   }
   return bind(moves, before, ranks);
 }

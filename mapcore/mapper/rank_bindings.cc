@@ -45,7 +45,8 @@ std::vector<LocalRank> RankBindings::bind(std::span<const RankMove> moves, const
   std::vector<ProcessMove> processes;
   processes.reserve(moves.size());
   for (const RankMove& move : moves)
-    processes.push_back({ranks.at(move.rank).process, bindings_[move.rank].expected, move.to});
+    processes.push_back(
+        {ranks.at(move.rank).process, bindings_[move.rank].expected, move.to, move.widened});
   const std::vector<BindResult> results = move_processes(processes);
   std::vector<LocalRank> bound;
   for (std::size_t i = 0; i < moves.size(); ++i) {

@@ -29,6 +29,7 @@ struct RankBinding {
 struct RankMove {
   LocalRank rank;
   CpuSet to;
+  CpuSet widened = {};  // as in ProcessMove
 };
 
 class RankBindings {

@@ -139,6 +139,24 @@ TEST_CASE("a thread that has the new mask already keeps it, also inside the old 
   }
 }
 
+TEST_CASE("a thread that the kernel gave the whole cpuset moves with its process", "[cpus]") {
+  const CpuSet all = *get_affinity(0);
+  if (all.count() < 2) ONDELOC_SKIP("one CPU only: masks cannot differ here");
+  CpuSet slot;
+  slot.set(all.to_vector().back());
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  REQUIRE(set_affinity(child, all).ok());
+  CHECK(move_processes(std::vector<ProcessMove>{{child, slot, slot}}).front().left_alone > 0);
+  CHECK(*get_affinity(child) == all);
+  CHECK(move_processes(std::vector<ProcessMove>{{child, slot, slot, all}}).front().moved > 0);
+  CHECK(*get_affinity(child) == slot);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
 TEST_CASE("after a change of the cpuset, threads are moved from the rest of their process's slot") {
   const auto set = [](const char* list) { return *CpuSet::parse_list(list); };
   // One thread on each core, each with the rest of its mask: the main thread's mask is not the
