@@ -164,12 +164,16 @@ class Slower(harness.Case):
         self.assert_ran(result)
         report = self.report("r.json")
         turns = [(turn["decision"], turn["moved"]) for turn in report["intervals"] if turn["remapped"]]
-        self.assertEqual([decision for decision, _ in turns], ["remaps", "slower"],
+        # If something else took the CPUs in the first intervals, the program becomes faster later: more is promised then than what
+        # was not kept, and that is tried once more.
+        times = 1 if len(turns) == 2 else 2
+        self.assertEqual([decision for decision, _ in turns], ["remaps", "slower"] * times,
                          [(turn["decision"], turn["bytes"], turn["gain"]) for turn in report["intervals"]])
-        self.assertEqual(sorted(turns[0][1]), sorted(turns[1][1]))
+        for away, back in zip(turns[::2], turns[1::2]):
+            self.assertEqual(sorted(away[1]), sorted(back[1]))
         for rank in report["ranks"]:
             self.assertEqual(rank["final_cpus"], rank["start_cpus"])
-        self.assertIn("1 of them back, because the program was slower", result.stderr)
+        self.assertIn(f"{times} of them back, because the program was slower", result.stderr)
 
 
 class Wrapped(harness.Case):
