@@ -71,20 +71,11 @@ struct WatchedToAll {  // Allgather and Alltoall
   }
 };
 
-// The persistent form: the arguments are kept, and each start is counted as a started call. A start
-// after the program has freed the communicator is not counted: MPI keeps the communicator for the
-// request, but nobody says when it is gone and another gets its handle.
+// The persistent form: each start is counted as a started call.
 template <class Call, int kRequest>
 struct ModelledInit : CountedInMpich {
   static void count(const Word* words) {
-    if (shape_of(comm_at(words[Call::kComm])) == nullptr) return;
-    mpich_remember_call(words[kRequest], count_start, words, kRequest + 1);
-  }
-
- private:
-  static void count_start(const Word* words) {
-    const Shape* shape = known_shape_of(comm_at(words[Call::kComm]));
-    if (shape != nullptr) Call::read(words, Form::kStarted, *shape);
+    mpich_remember_call(words[kRequest], Modelled<Call, Form::kStarted>::count, words);
   }
 };
 

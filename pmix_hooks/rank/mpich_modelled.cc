@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <initializer_list>
 
+#include "pmix_hooks/rank/kept_messages.h"
 #include "pmix_hooks/rank/mpich_call.h"
 #include "pmix_hooks/rank/mpich_collectives.h"
 #include "pmix_hooks/rank/mpich_neighbours.h"
@@ -69,12 +71,69 @@ std::uint64_t cell_code_of_place(std::uint64_t& place) {
   return code;
 }
 
+// The messages that are kept in place of being counted; null: messages are counted.
+KeptMessages*& keeping() {
+  // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): zero, as all __thread here
+  static __thread KeptMessages* messages __attribute__((tls_model("initial-exec")));
+  return messages;
+}
+
+constexpr std::size_t kFirstBytes = 4096;
+
+bool has_room(const KeptMessages& messages) {
+  return sizeof(KeptMessages) + (messages.count + 1) * sizeof(KeptMessage) <= messages.bytes;
+}
+
+// Twice as large, or with null the first ones. Null: no memory; `messages` stay as they are.
+KeptMessages* enlarged(KeptMessages* messages) {
+  const std::size_t bytes = messages == nullptr ? kFirstBytes : 2 * messages->bytes;
+  void* memory = messages == nullptr ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                     : mremap(messages, messages->bytes, bytes, MREMAP_MAYMOVE);
+  if (memory == MAP_FAILED) {
+    add_note(ONDELOC_NOTE_NO_MEMORY);
+    return nullptr;
+  }
+  auto* larger = static_cast<KeptMessages*>(memory);
+  larger->bytes = bytes;
+  return larger;
+}
+
+void keep(const KeptMessage& message) {
+  KeptMessages* messages = keeping();
+  if (!has_room(*messages)) messages = enlarged(messages);
+  if (messages == nullptr) return;
+  keeping() = messages;
+  messages->begin()[messages->count++] = message;
+}
+
+void count(const KeptMessage& message) {
+  add_started(message.addition);
+  if (message.is_modelled) add_modelled(state.slot, message.addition.bytes);
+}
+
 }  // namespace
+
+KeptMessages* messages_of_call(CountCall count, const Word* words, KeptMessages* reused) {
+  KeptMessages* messages = reused == nullptr ? enlarged(nullptr) : reused;
+  if (messages == nullptr) return nullptr;
+  messages->count = 0;
+  keeping() = messages;
+  count(words);
+  messages = keeping();
+  keeping() = nullptr;
+  return messages;
+}
+
+void count_kept(KeptMessages& messages) {
+  for (std::size_t i = 0; i < messages.count; ++i) count(messages.begin()[i]);
+}
 
 void send_one_modelled(const Shape& shape, bool remote, int peer, std::uint64_t bytes) {
   std::uint64_t* places = remote ? shape.remote_places : shape.places;
-  add_started({cell_code_of_place(places[peer]), bytes});
-  if (remote || peer != shape.communicator.rank) add_modelled(state.slot, bytes);
+  const KeptMessage message{{cell_code_of_place(places[peer]), bytes},
+                            remote || peer != shape.communicator.rank};
+  keeping() == nullptr ? count(message) : keep(message);
 }
 
 void send_as_modelled(const Shape& shape, const Collective& call) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/mpich_requests.h"
 
-#include <sys/mman.h>
-
 #include <bit>
 
 #include "pmix_hooks/rank/innermost_call.h"
@@ -13,26 +11,19 @@
 namespace ondeloc {
 namespace {
 
-struct KeptCall {
-  CountCall count;
-  Word words[11];
-};
-
 struct State {
-  PointerMap calls;  // by request: whether it is a collective's, and the KeptCall, which is reused
+  PointerMap calls;  // by request: whether it is a collective's, and its KeptMessages
 };
 constinit State state{};
 
-KeptCall* new_call() {
-  void* memory =
-      mmap(nullptr, sizeof(KeptCall), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<KeptCall*>(memory);
+KeptMessages* messages_in(const MapEntry& entry) {
+  return std::bit_cast<KeptMessages*>(entry.second.load(std::memory_order_relaxed));
 }
 
-const KeptCall* call_of(void* request) {
+KeptMessages* messages_of(void* request) {
   const MapEntry* entry = state.calls.find(request);
   if (entry == nullptr || entry->first.load(std::memory_order_acquire) == 0) return nullptr;
-  return std::bit_cast<const KeptCall*>(entry->second.load(std::memory_order_relaxed));
+  return messages_in(*entry);
 }
 
 void forget_call(void* request) {
@@ -40,7 +31,7 @@ void forget_call(void* request) {
 }
 
 void count_start(void* request) {
-  if (const KeptCall* call = call_of(request)) return call->count(call->words);
+  if (KeptMessages* messages = messages_of(request)) return count_kept(*messages);
   add_started(persistent_lookup(request));
 }
 
@@ -56,17 +47,13 @@ void mpich_forget(Word request) {
   forget_call(mpich_handle_at(request));
 }
 
-void mpich_remember_call(Word request, CountCall count, const Word* words, int arguments) {
+void mpich_remember_call(Word request, CountCall count, const Word* words) {
   if (request == nullptr) return;
   MapEntry* entry = state.calls.find_or_insert(mpich_handle_at(request));
-  KeptCall* call = nullptr;
-  if (entry != nullptr)
-    call = std::bit_cast<KeptCall*>(entry->second.load(std::memory_order_relaxed));
-  if (entry != nullptr && call == nullptr) call = new_call();
-  if (call == nullptr) return add_note(ONDELOC_NOTE_NO_MEMORY);
-  call->count = count;
-  for (int i = 0; i < arguments; ++i) call->words[i] = words[i];
-  entry->second.store(std::bit_cast<std::uint64_t>(call), std::memory_order_relaxed);
+  if (entry == nullptr) return add_note(ONDELOC_NOTE_NO_MEMORY);
+  KeptMessages* messages = messages_of_call(count, words, messages_in(*entry));
+  if (messages == nullptr) return;
+  entry->second.store(std::bit_cast<std::uint64_t>(messages), std::memory_order_relaxed);
   entry->first.store(1, std::memory_order_release);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "pmix_hooks/rank/counting.h"
+#include "pmix_hooks/rank/kept_messages.h"
 #include "pmix_hooks/rank/next_function.h"
 #include "pmix_hooks/rank/persistent.h"
 
@@ -14,11 +15,8 @@ namespace ondeloc {
 void mpich_remember(Word request, const Addition& addition);
 void mpich_forget(Word request);
 
-// Counts the messages of one call of a collective; `words` are its arguments.
-using CountCall = void (*)(const Word* words);
-// Each start of the request counts the call again. The arguments stay valid until the request is
-// freed, as MPI asks for.
-void mpich_remember_call(Word request, CountCall count, const Word* words, int arguments);
+// Each start of the request counts the messages of the call again (kept_messages.h).
+void mpich_remember_call(Word request, CountCall count, const Word* words);
 
 // Calls `start` with the function of the MPI library; counts what was started.
 int mpich_start(std::size_t count, void** requests, Start start, void* function);

@@ -149,13 +149,6 @@ const Shape* shape_of(void* comm) {
   return std::bit_cast<const Shape*>(there);
 }
 
-const Shape* known_shape_of(void* comm) {
-  const MapEntry* entry = state.by_comm.find(comm);
-  return entry == nullptr
-             ? nullptr
-             : std::bit_cast<const Shape*>(entry->first.load(std::memory_order_acquire));
-}
-
 void shape_forget(void* comm) {
   MapEntry* entry = state.by_comm.find(comm);
   if (entry == nullptr) return;

@@ -19,8 +19,6 @@ struct Shape {
 
 void shapes_start(const MpiCalls& calls, void (*no_memory)());
 const Shape* shape_of(void* comm);
-// Null if the shape was not asked for before, or is forgotten.
-const Shape* known_shape_of(void* comm);
 void shape_forget(void* comm);
 
 }  // namespace ondeloc

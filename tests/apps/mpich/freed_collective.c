@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A persistent collective starts after its communicator was freed, and another communicator, of
- * pairs of ranks, gets the handle. Then each rank sends kCalls messages of kBytes to its partner.
- * Prints a line if MPICH did not give the handle again: then the run tells nothing of that. */
+ * Four ranks start a persistent MPI_Allgatherv after its communicator and its datatype were freed:
+ * each sends kBytes to its partner, and twice as many to the rank two further. Another
+ * communicator, of pairs of ranks, gets the handle: there each rank sends kCalls messages of kBytes
+ * to its partner. Prints a line if MPICH did not give the handle again: then the run tells nothing
+ * of that. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -11,18 +13,21 @@ int main(int argc, char** argv) {
   static char out[kBytes], in[kRanks * kBytes];
   int counts[kRanks], places[kRanks], rank;
   MPI_Comm all, pair;
+  MPI_Datatype block;
   MPI_Request request;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int r = 0; r < kRanks; ++r) {
-    counts[r] = kBytes;
-    places[r] = r * kBytes;
+    counts[r] = 1;
+    places[r] = r;
   }
   MPI_Comm_dup(MPI_COMM_WORLD, &all);
   const MPI_Comm freed = all;
-  MPI_Allgatherv_init(out, kBytes, MPI_CHAR, in, counts, places, MPI_CHAR, all, MPI_INFO_NULL,
-                      &request);
+  MPI_Type_contiguous(kBytes, MPI_CHAR, &block);
+  MPI_Type_commit(&block);
+  MPI_Allgatherv_init(out, 1, block, in, counts, places, block, all, MPI_INFO_NULL, &request);
   MPI_Comm_free(&all);
+  MPI_Type_free(&block);
   MPI_Start(&request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Request_free(&request);
