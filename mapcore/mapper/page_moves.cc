@@ -74,7 +74,10 @@ void PageMoves::add(LocalRank rank, std::span<const int> before, std::span<const
   std::vector<NodePair> pairs = node_pairs(before, after);
   const std::size_t fresh = pairs.size();
   for (const NodePair& old : of(rank)) {
-    if (after.empty() || has(after, old.from)) continue;
+    const bool moves_again =
+        std::any_of(pairs.begin(), pairs.begin() + static_cast<long>(fresh),
+                    [&](const NodePair& pair) { return pair.from == old.from; });
+    if (after.empty() || has(after, old.from) || moves_again) continue;
     pairs.push_back({old.from, target_of(old.to, std::span(pairs).first(fresh), after)});
   }
   std::erase_if(moves_, [&](const Move& move) {

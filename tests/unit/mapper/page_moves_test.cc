@@ -39,6 +39,13 @@ TEST_CASE("pages on their way to a node that the rank keeps go on") {
   CHECK(moves.of(kRank) == Pairs{{2, 4}, {0, 4}, {1, 3}});
 }
 
+TEST_CASE("pages that wait on a node are moved once when more is brought from there") {
+  PageMoves moves;
+  moves.add(kRank, Nodes{0}, Nodes{1});
+  moves.add(kRank, Nodes{0, 2}, Nodes{1});
+  CHECK(moves.of(kRank) == Pairs{{0, 1}, {2, 1}});
+}
+
 TEST_CASE("a node that is not there costs a note, and a rank that is gone nothing") {
   const WaitingRanks waiting(std::vector<std::vector<std::uint64_t>>{{1}, {2}});
   Ranks ranks(2);
