@@ -291,6 +291,7 @@ std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delt
     return std::nullopt;
   const Traffic traffic(delta.matrix);
   ReportInterval line = measure(delta, traffic);
+  count_levels(traffic, line);
   line.decision = name_of(DecisionKind::kFollows);
   start_.clear();
   decider_.forget_costs();
@@ -301,9 +302,13 @@ std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delt
 std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& delta) {
   const Traffic traffic(delta.matrix);
   ReportInterval line = measure(delta, traffic);
+  const TrafficChange levels = levels_;
   count_levels(traffic, line);
   const auto applied = placement_.follow_cpuset(whole_, ranks_);
-  if (!applied) return std::nullopt;
+  if (!applied) {
+    levels_ = levels;  // run() counts the interval
+    return std::nullopt;
+  }
   line.decision = name_of(DecisionKind::kFollows);
   model_ = model_of_step();
   known_.forget();
