@@ -27,11 +27,13 @@ std::map<int, double> shares_of_cpus(const Machine& machine, const CpuSet& cpus)
   return shares;
 }
 
-// Pages in HBM or in a GPU's memory were put there on purpose: they are not away from their
-// threads.
-void leave_out_special_memory(const Machine& machine, PagesByNode& pages) {
+// Without the pages in memory that ranks are not mapped to. The program asked for them there (HBM,
+// a GPU's memory), or the kernel moved them there because they are not used (CXL): they are not
+// away from their threads, and stay.
+PagesByNode in_ordinary_memory(PagesByNode pages, const Machine& machine) {
   for (const OtherMemory& memory : machine.other_memories)
     if (!memory.near.empty() || !memory.kind.empty()) pages.erase(memory.os);
+  return pages;
 }
 
 }  // namespace
@@ -42,15 +44,14 @@ void PageWatch::look_at(LocalRank rank, Placement& placement, const RankState& s
   Seen& seen = seen_[rank];
   auto pages = sample_pages(state.process);
   if (!pages) return;
-  leave_out_special_memory(machine, *pages);
-  if (pages->empty()) return;
   seen.pages = std::move(pages);
-  seen.far = far_share(*seen.pages, shares_of_cpus(machine, cpus));
+  const PagesByNode ordinary = in_ordinary_memory(*seen.pages, machine);
+  seen.far = far_share(ordinary, shares_of_cpus(machine, cpus));
   const std::vector<int> home = nodes_under(machine, cpus);
   if (!brings || home.size() != 1 || seen.far < kMuch || seen.brought_to == cpus) return;
   seen.brought_to = cpus;
   std::vector<int> there;
-  for (const auto& [node, count] : *seen.pages) there.push_back(node);
+  for (const auto& [node, count] : ordinary) there.push_back(node);
   placement.bring_pages(rank, there);
 }
 
