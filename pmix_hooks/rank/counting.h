@@ -46,7 +46,7 @@ struct alignas(64) Counting {
   std::atomic<Peers*> last;             // of the last communicator, never null
   std::atomic<std::uint32_t> messages;  // pmix transport: to space the readings of the clock
   std::atomic<bool> active;             // between attach and detach
-  std::atomic<bool> several;            // a session may have brought threads after attach
+  std::atomic<bool> several;            // a session may bring threads
 };
 static_assert(offsetof(Counting, tick) == 64);
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit where it is defined

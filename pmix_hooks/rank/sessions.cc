@@ -42,8 +42,6 @@ void replace(void* from, void* to) {
 
 void session_opened(const void* session) {
   add_note(ONDELOC_NOTE_SESSIONS);
-  // Attaching later, the rank expects the threads of a session anyway.
-  if (counting.active.load(std::memory_order_relaxed)) expect_several_threads();
   state.open.fetch_add(1);
   replace(nullptr, handle_at(session));
 }
@@ -55,6 +53,7 @@ void session_closing(const void* session) {
 }
 
 void session_made_communicator() {
+  expect_several_threads();
   for (std::atomic<void*>& handle : state.handles)
     if (void* session = handle.load()) return attach(session);
 }
