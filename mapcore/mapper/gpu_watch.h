@@ -39,7 +39,7 @@ class GpuWatch {
   // The network adapter that each rank surely sends through (devices/rank_adapter.h), as
   // fixed_adapters() takes it. Empty if no rank has one. REQUIRES: look() was called.
   std::vector<std::optional<std::size_t>> adapters() const;
-  // True if look() has seen ranks for the first time since the last call: adapters() may differ.
+  // True if look() saw a rank for the first time since the last call: adapters() may differ.
   bool take_newcomers() { return std::exchange(newcomers_, false); }
   const GpuUse& use_of(LocalRank rank) const { return ranks_[rank].use; }
   // Fills what the report says about a rank's GPUs. REQUIRES: its CPUs are filled.

@@ -67,6 +67,7 @@ void MappingRound::try_moves() {
 }
 
 void MappingRound::use_adapters(std::vector<std::optional<std::size_t>> adapter_of) {
+  if (adapter_of == adapter_of_) return;
   adapter_of_ = std::move(adapter_of);
   model_ = model_of_step();
   known_.forget();
@@ -306,7 +307,7 @@ std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& de
   count_levels(traffic, line);
   const auto applied = placement_.follow_cpuset(whole_, ranks_);
   if (!applied) {
-    levels_ = levels;  // run() counts the interval
+    levels_ = levels;  // another decision about this interval counts it
     return std::nullopt;
   }
   line.decision = name_of(DecisionKind::kFollows);
