@@ -3,8 +3,8 @@
 // persistent request. They are computed when the request is made: a program may free the
 // communicator, the datatypes and the operation before it starts the request. Ownership: one
 // mapping, reused for the next request with the same handle, never given back. Thread safety: as
-// MPI's, one request is in the hands of one thread at a time. Nothing here fails: a message that
-// finds no memory is left out, and a note says so.
+// MPI's, one request is in the hands of one thread at a time. Errors: without memory, messages are
+// left out, and a note says so.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,10 @@ struct KeptMessages {
 // Counts the messages of one call of a collective; `words` are its arguments.
 using CountCall = void (*)(const Word* words);
 
-// Returns the messages that `count` would count, in `reused` if that is not null. Null: no memory.
-KeptMessages* messages_of_call(CountCall count, const Word* words, KeptMessages* reused);
+// Returns the messages that `count_call` would count, in `reused` if that is not null. Null: no
+// memory. REQUIRES: MPI has made the request from these arguments, so that no question about them
+// ends in MPI's error handler, which may leave by an exception.
+KeptMessages* messages_of_call(CountCall count_call, const Word* words, KeptMessages* reused);
 void count_kept(KeptMessages& messages);
 
 }  // namespace ondeloc

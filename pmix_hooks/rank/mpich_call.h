@@ -39,7 +39,7 @@ inline Collective empty_call(Kind kind, Form form) {
 // True if this rank sends nothing in a call between two groups: it stands beside the root, or is
 // the root that receives. Its other arguments need not be given, and MPI aborts when it is asked
 // for the size of a type that is none.
-inline bool only_watches(const Shape& shape, const Collective& call) {
+inline bool sends_nothing(const Shape& shape, const Collective& call) {
   if (shape.communicator.remote_size == 0) return false;
   if (call.root == mpich_model::kNoPart) return true;
   return call.root == mpich_model::kRootOfOthers &&
@@ -53,7 +53,7 @@ struct Bcast {
   static void read(const Word* words, Form form, const Shape& shape) {
     Collective call = empty_call(Kind::kBroadcast, form);
     call.root = root_of(words[3]);
-    if (only_watches(shape, call)) return;
+    if (sends_nothing(shape, call)) return;
     call.operand = {count_of<kLarge>(words[1]), mpich_type_size(words[2]), true, true};
     send_as_modelled(shape, call);
   }
@@ -72,7 +72,7 @@ struct Reduce {
   static void read(const Word* words, Form form, const Shape& shape) {
     Collective call = empty_call(Kind::kReduce, form);
     call.root = root_of(words[5]);
-    if (only_watches(shape, call)) return;
+    if (sends_nothing(shape, call)) return;
     call.operand = operand_at<kLarge>(words);
     send_as_modelled(shape, call);
   }
@@ -112,7 +112,7 @@ struct EqualBlocks {
     Collective call = empty_call(kKind, form);
     call.in_place = is_in_place(words[0]);
     if (kRooted) call.root = root_of(words[6]);
-    if (kRooted && only_watches(shape, call)) return;
+    if (kRooted && sends_nothing(shape, call)) return;
     const bool is_root = shape.communicator.remote_size > 0
                              ? call.root == mpich_model::kRootOfOthers
                              : call.root == shape.communicator.rank;
@@ -137,7 +137,7 @@ struct Gatherv {
     Collective call = empty_call(Kind::kGatherv, form);
     call.root = root_of(words[7]);
     if (call.root == shape.communicator.rank && shape.communicator.remote_size == 0) return;
-    if (only_watches(shape, call)) return;
+    if (sends_nothing(shape, call)) return;
     call.operand.count = count_of<kLarge>(words[1]);
     call.operand.type_size = mpich_type_size(words[2]);
     send_as_modelled(shape, call);

@@ -114,12 +114,12 @@ void count(const KeptMessage& message) {
 
 }  // namespace
 
-KeptMessages* messages_of_call(CountCall count, const Word* words, KeptMessages* reused) {
+KeptMessages* messages_of_call(CountCall count_call, const Word* words, KeptMessages* reused) {
   KeptMessages* messages = reused == nullptr ? enlarged(nullptr) : reused;
   if (messages == nullptr) return nullptr;
   messages->count = 0;
   keeping() = messages;
-  count(words);
+  count_call(words);
   messages = keeping();
   keeping() = nullptr;
   return messages;

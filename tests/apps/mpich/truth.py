@@ -46,7 +46,7 @@ def miscounts_of_a_reused_handle():
 
 
 def main():
-    faults = miscounts_of_a_reused_handle()
+    faults = [] if "--program" in sys.argv else miscounts_of_a_reused_handle()
     for ranks, cliques, sizes in WIDE if "--wide" in sys.argv else RUNS:
         (cases, exact, length, wrong), lines = run(ranks, cliques, sizes)
         print(f"{ranks} ranks, {cliques or 1} nodes: {exact} of {cases} cases exact, error {100 * wrong / length:.3f} % of the bytes",
