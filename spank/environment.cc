@@ -136,7 +136,7 @@ Status keep_task_unbound(spank_t spank, const Step& step) {
 }
 
 void remove_inherited(spank_t spank) {
-  remove_inherited_nic(spank);  // a step with static: sets nothing else
+  remove_inherited_nic(spank);  // an outer step with static: may have set nothing but the adapters
   const auto words = job_env(spank, ONDELOC_ENV_STEP);
   if (!words) return;
   spank_unsetenv(spank, ONDELOC_ENV_STEP);

@@ -127,7 +127,8 @@ void add_removal_options(CLI::App& command, SiteCommand& options) {
       ->check(not_empty())
       ->type_name("AGE");
   add_quantity(command, "--remove-above", options.most_bytes, Quantity::kBytes, 0, 1e18,
-               "first remove the oldest reports, until all have this size at most, such as 10GB");
+               "first remove files too large for a report, then the oldest reports, until all take "
+               "this size at most, such as 10GB");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace {
 struct OldFile {
   std::string name;
   std::time_t written;
-  std::uint64_t bytes;  // that it takes on the disk: a file with holes may have any size
+  std::uint64_t bytes;  // its size, or what it takes on the disk if that is less (holes)
   bool is_too_large;    // for a report: read_directory.h passes it over
 };
 
