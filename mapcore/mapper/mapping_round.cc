@@ -187,21 +187,26 @@ DomainTraffic MappingRound::domains_of(const Mapping& mapping, const Traffic& tr
   return traffic_by_domain(placement_.slots().slots, traffic, mapping);
 }
 
-// To be called before the mapping changes.
-void MappingRound::count_levels(const Traffic& traffic, ReportInterval& line) {
+// At the start and now. To be called before the mapping changes.
+TrafficChange MappingRound::levels_of(const Traffic& traffic) const {
   const DomainTraffic now = domains_of(placement_.current(), traffic);
   const bool has_moved = start_.size() == placement_.current().size() &&
                          is_valid(start_, placement_.slots().slots) &&
                          !(start_ == placement_.current());
-  levels_.before += has_moved ? domains_of(start_, traffic) : now;
-  levels_.after += now;
-  line.domains = report_domains({now, now});
+  return {has_moved ? domains_of(start_, traffic) : now, now};
+}
+
+// To be called once for each interval.
+void MappingRound::count_levels(const TrafficChange& levels, ReportInterval& line) {
+  levels_.before += levels.before;
+  levels_.after += levels.after;
+  line.domains = report_domains({levels.after, levels.after});
 }
 
 ReportInterval MappingRound::measure(const CounterDelta& delta) {
   const Traffic traffic(delta.matrix);
   ReportInterval line = measure(delta, traffic);
-  count_levels(traffic, line);
+  count_levels(levels_of(traffic), line);
   return line;
 }
 
@@ -209,7 +214,7 @@ ReportInterval MappingRound::run(const CounterDelta& delta, double seconds) {
   const auto start = std::chrono::steady_clock::now();
   const Traffic traffic(delta.matrix);
   ReportInterval line = measure(delta, traffic);
-  count_levels(traffic, line);
+  count_levels(levels_of(traffic), line);
   Mapping chosen;
   const Decision decision = decide(traffic, delta, seconds, line.cost_before, chosen);
   note_decision(decision, line);
@@ -247,7 +252,7 @@ ReportInterval MappingRound::repeat(const CounterDelta& delta,
                                     std::span<const RecordedTurn> turns) {
   const Traffic traffic(delta.matrix);
   ReportInterval line = measure(delta, traffic);
-  count_levels(traffic, line);
+  count_levels(levels_of(traffic), line);
   if (placement_.keeps_bindings()) {
     line.decision = name_of(DecisionKind::kFixed);
     return line;
@@ -292,7 +297,7 @@ std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delt
     return std::nullopt;
   const Traffic traffic(delta.matrix);
   ReportInterval line = measure(delta, traffic);
-  count_levels(traffic, line);
+  count_levels(levels_of(traffic), line);
   line.decision = name_of(DecisionKind::kFollows);
   start_.clear();
   decider_.forget_costs();
@@ -303,13 +308,10 @@ std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delt
 std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& delta) {
   const Traffic traffic(delta.matrix);
   ReportInterval line = measure(delta, traffic);
-  const TrafficChange levels = levels_;
-  count_levels(traffic, line);
+  const TrafficChange levels = levels_of(traffic);
   const auto applied = placement_.follow_cpuset(whole_, ranks_);
-  if (!applied) {
-    levels_ = levels;  // another decision about this interval counts it
-    return std::nullopt;
-  }
+  if (!applied) return std::nullopt;
+  count_levels(levels, line);
   line.decision = name_of(DecisionKind::kFollows);
   model_ = model_of_step();
   known_.forget();

@@ -73,7 +73,8 @@ class MappingRound {
   std::vector<FollowingMemory> following_memory(const Mapping& mapping);
   CostModel model_of_step() const;
   DomainTraffic domains_of(const Mapping& mapping, const Traffic& traffic) const;
-  void count_levels(const Traffic& traffic, ReportInterval& line);
+  TrafficChange levels_of(const Traffic& traffic) const;
+  void count_levels(const TrafficChange& levels, ReportInterval& line);
   void note_applied(const ApplyResult& applied, const CounterDelta& delta, const Traffic& traffic,
                     ReportInterval& line) const;
 
