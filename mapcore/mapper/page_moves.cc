@@ -28,12 +28,18 @@ bool has(std::span<const int> nodes, int node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
+// Returns the pair of nodes that begins at `node`, or null.
+const NodePair* pair_from(std::span<const NodePair> fresh, int node) {
+  const auto found = std::find_if(fresh.begin(), fresh.end(),
+                                  [&](const NodePair& pair) { return pair.from == node; });
+  return found != fresh.end() ? &*found : nullptr;
+}
+
 // Returns the new target of pages that were moving to `node`.
 int target_of(int node, std::span<const NodePair> fresh, std::span<const int> after) {
   if (has(after, node)) return node;
-  const auto next = std::find_if(fresh.begin(), fresh.end(),
-                                 [&](const NodePair& pair) { return pair.from == node; });
-  return next != fresh.end() ? next->to : after.front();
+  const NodePair* next = pair_from(fresh, node);
+  return next != nullptr ? next->to : after.front();
 }
 
 void note_result(const PageMover& mover, const RankState& state, const NodePair& nodes,
@@ -71,14 +77,11 @@ std::vector<NodePair> PageMoves::of(LocalRank rank) const {
 }
 
 void PageMoves::add(LocalRank rank, std::span<const int> before, std::span<const int> after) {
-  std::vector<NodePair> pairs = node_pairs(before, after);
-  const std::size_t fresh = pairs.size();
+  const std::vector<NodePair> fresh = node_pairs(before, after);
+  std::vector<NodePair> pairs = fresh;
   for (const NodePair& old : of(rank)) {
-    const bool moves_again =
-        std::any_of(pairs.begin(), pairs.begin() + static_cast<long>(fresh),
-                    [&](const NodePair& pair) { return pair.from == old.from; });
-    if (after.empty() || has(after, old.from) || moves_again) continue;
-    pairs.push_back({old.from, target_of(old.to, std::span(pairs).first(fresh), after)});
+    if (after.empty() || has(after, old.from) || pair_from(fresh, old.from) != nullptr) continue;
+    pairs.push_back({old.from, target_of(old.to, fresh, after)});
   }
   std::erase_if(moves_, [&](const Move& move) {
     if (move.rank == rank) untrue_.push_back(move.note);
