@@ -199,9 +199,8 @@ Status check_leave(Step& step) {
 Status make_descriptors(spank_t spank, Step& step) {
   Descriptors& fds = step.fds;
   if (step.request.bind || step.request.needs_profile()) {
-    if (Status good = make_token(fds.error_token); !good) return good;
-    if (Status good = make_token(fds.warning_token); !good) return good;
-    if (Status good = make_token(fds.failure_token); !good) return good;
+    for (Pipe* token : {&fds.error_token, &fds.warning_token, &fds.failure_token})
+      if (Status good = make_token(*token); !good) return good;
     if (Status good = make_pipe(fds.ending, O_NONBLOCK); !good) return good;
   }
   if (!step.request.watch) return {};
