@@ -33,6 +33,8 @@ using CountCall = void (*)(const Word* words);
 // memory. REQUIRES: MPI has made the request from these arguments, so that no question about them
 // ends in MPI's error handler, which may leave by an exception.
 KeptMessages* messages_of_call(CountCall count_call, const Word* words, KeptMessages* reused);
+// False if the thread is not in messages_of_call(): the message is to be counted.
+bool keep_message(const KeptMessage& message);
 void count_kept(KeptMessages& messages);
 
 }  // namespace ondeloc

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -71,59 +70,12 @@ std::uint64_t cell_code_of_place(std::uint64_t& place) {
   return code;
 }
 
-// The messages that are kept in place of being counted; null: messages are counted.
-KeptMessages*& keeping() {
-  // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): zero, as all __thread here
-  static __thread KeptMessages* messages __attribute__((tls_model("initial-exec")));
-  return messages;
-}
-
-constexpr std::size_t kFirstBytes = 4096;
-
-bool has_room(const KeptMessages& messages) {
-  return sizeof(KeptMessages) + (messages.count + 1) * sizeof(KeptMessage) <= messages.bytes;
-}
-
-// Twice as large, or with null the first ones. Null: no memory; `messages` stay as they are.
-KeptMessages* enlarged(KeptMessages* messages) {
-  const std::size_t bytes = messages == nullptr ? kFirstBytes : 2 * messages->bytes;
-  void* memory = messages == nullptr ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                     : mremap(messages, messages->bytes, bytes, MREMAP_MAYMOVE);
-  if (memory == MAP_FAILED) {
-    add_note(ONDELOC_NOTE_NO_MEMORY);
-    return nullptr;
-  }
-  auto* larger = static_cast<KeptMessages*>(memory);
-  larger->bytes = bytes;
-  return larger;
-}
-
-void keep(const KeptMessage& message) {
-  KeptMessages* messages = keeping();
-  if (!has_room(*messages)) messages = enlarged(messages);
-  if (messages == nullptr) return;
-  keeping() = messages;
-  messages->begin()[messages->count++] = message;
-}
-
 void count(const KeptMessage& message) {
   add_started(message.addition);
   if (message.is_modelled) add_modelled(state.slot, message.addition.bytes);
 }
 
 }  // namespace
-
-KeptMessages* messages_of_call(CountCall count_call, const Word* words, KeptMessages* reused) {
-  KeptMessages* messages = reused == nullptr ? enlarged(nullptr) : reused;
-  if (messages == nullptr) return nullptr;
-  messages->count = 0;
-  keeping() = messages;
-  count_call(words);
-  messages = keeping();
-  keeping() = nullptr;
-  return messages;
-}
 
 void count_kept(KeptMessages& messages) {
   for (std::size_t i = 0; i < messages.count; ++i) count(messages.begin()[i]);
@@ -133,7 +85,7 @@ void send_one_modelled(const Shape& shape, bool remote, int peer, std::uint64_t 
   std::uint64_t* places = remote ? shape.remote_places : shape.places;
   const KeptMessage message{{cell_code_of_place(places[peer]), bytes},
                             remote || peer != shape.communicator.rank};
-  keeping() == nullptr ? count(message) : keep(message);
+  if (!keep_message(message)) count(message);
 }
 
 void send_as_modelled(const Shape& shape, const Collective& call) {
