@@ -67,11 +67,17 @@ class Counters {
   void raise_sent(int from, int to, const ondeloc_cell& seen);
   void raise_fetched(int fetcher, int source, const ondeloc_cell& seen);
   // Notes that total(from, to), or with `to` = ranks_ total_off_node(from), may have grown.
-  void mark(std::size_t cell) {
-    if (is_raised_[cell]) return;
-    is_raised_[cell] = true;
-    raised_.push_back(cell);
+  void mark(int from, int to) {
+    raised_[first_word(from) + static_cast<std::size_t>(to) / 64] |= std::uint64_t{1} << to % 64;
   }
+  std::size_t first_word(int from) const { return static_cast<std::size_t>(from) * row_words_; }
+  struct Growth {
+    double bytes = 0, messages = 0;
+  };
+  Growth take_growth(int from, int to);
+  // Writes the growth of a rank's cells to delta.matrix.entries from index `taken` on, and returns
+  // the index behind them.
+  std::size_t take_row(int from, std::size_t taken, CounterDelta& delta);
 
   // The totals off the node that ROW events of a rank have told, sent or fetched. The row's own
   // off-node cell and those of single ranks come in several events.
@@ -90,10 +96,10 @@ class Counters {
     ondeloc_cell now{}, last{};  // last: at the last delta
   };
   std::vector<Totals> totals_;  // both on one cache line: most ranks talk to few others
-  // The cells that may have grown since the last delta: most pairs of ranks send nothing. A bit for
-  // each cell keeps it in the list once.
-  std::vector<std::size_t> raised_;
-  std::vector<bool> is_raised_;
+  // A bit for each cell that may have grown since the last delta, row_words_ words a row: most
+  // pairs of ranks send nothing.
+  std::size_t row_words_;
+  std::vector<std::uint64_t> raised_;
   std::vector<ondeloc_cell> fetched_;  // rows by fetcher; empty while nobody has a window
   std::vector<OffNodeOfRank> told_;    // empty without ROW events
 };

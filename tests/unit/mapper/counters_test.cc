@@ -90,6 +90,31 @@ TEST_CASE("only cells that are marked as in use are read") {
   CHECK(counters.take_delta().matrix.entries.size() == 1);
 }
 
+TEST_CASE("growth is taken once from every cell, whatever the number of ranks") {
+  const Rows rows;  // turns world ranks into local ranks
+  for (const int ranks : {3, 63, 64, 65, 130}) {
+    INFO(ranks << " ranks");
+    Counters counters(ranks);
+    RowRecord row{};
+    row.head.head.world_rank = 4;  // local rank 0
+    row.entries = {{6, 0, {10, 1}}, {ONDELOC_ROW_OFF_NODE, 0, {30, 3}}};
+    counters.add_row_event(rows.view(), row);
+    row.head.head.world_rank = 6;  // local rank 1
+    row.entries = {{4, 0, {5, 1}}};
+    counters.add_row_event(rows.view(), row);
+    const CounterDelta delta = counters.take_delta();
+    REQUIRE(delta.matrix.entries.size() == 2);
+    CHECK(delta.matrix.entries[0].bytes == 10);
+    CHECK(delta.matrix.entries[1].src == 1);
+    CHECK(delta.off_node[0] == 30);
+    CHECK(delta.off_node.size() == static_cast<std::size_t>(ranks));
+    CHECK(delta.messages == 2);
+    const CounterDelta again = counters.take_delta();
+    CHECK(again.matrix.entries.empty());
+    CHECK(again.off_node[0] == 0);
+  }
+}
+
 TEST_CASE("a ROW event tells sent and fetched data apart") {
   const Rows rows;
   Counters counters(3);
