@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <tuple>
 
 namespace ondeloc {
@@ -77,60 +79,107 @@ std::vector<double> CommMatrix::sent_beyond(std::span<const int> some) const {
   return bytes;
 }
 
-// The cells that a rank sends stand together, and the cells that it receives come in the order of
-// the senders. So two ascending rows are merged into one without sorting.
+namespace {
+
+struct Received {
+  int peer;
+  double bytes, messages;
+};
+
+// The cells that each rank receives, row after row, in the order of the senders. end[i]: of row i.
+struct ReceivedRows {
+  std::unique_ptr<Received[]> cells;
+  std::vector<std::size_t> end;
+};
+
+// Returns nothing if the cells of the matrix are not in order.
+std::optional<ReceivedRows> received_rows(const CommMatrix& matrix) {
+  const auto n = static_cast<std::size_t>(matrix.ranks);
+  ReceivedRows rows{std::make_unique_for_overwrite<Received[]>(matrix.entries.size()),
+                    std::vector<std::size_t>(n + 1)};
+  bool is_sorted = true;
+  const MatrixEntry* before = nullptr;
+  for (const MatrixEntry& cell : matrix.entries) {
+    ++rows.end[static_cast<std::size_t>(cell.dst) + 1];
+    if (before != nullptr) is_sorted &= in_order(*before, cell);
+    before = &cell;
+  }
+  if (!is_sorted) return std::nullopt;
+  for (std::size_t i = 0; i < n; ++i) rows.end[i + 1] += rows.end[i];
+  for (const MatrixEntry& cell : matrix.entries)
+    rows.cells[rows.end[static_cast<std::size_t>(cell.dst)]++] = {cell.src, cell.bytes,
+                                                                  cell.messages};
+  return rows;
+}
+
+}  // namespace
+
+// The cells that a rank sends stand together, too. So two ascending rows are merged into one
+// without sorting.
 Traffic::Traffic(const CommMatrix& matrix) {
-  if (!std::is_sorted(matrix.entries.begin(), matrix.entries.end(), in_order)) {
+  const auto rows = received_rows(matrix);
+  if (!rows) {
     *this = Traffic(CommMatrix::from_entries(matrix.ranks, matrix.entries));
     return;
   }
   const auto n = static_cast<std::size_t>(matrix.ranks);
-  std::vector<std::size_t> end(n + 1, 0);  // of what each receives
-  for (const MatrixEntry& cell : matrix.entries) ++end[static_cast<std::size_t>(cell.dst) + 1];
-  for (std::size_t i = 0; i < n; ++i) end[i + 1] += end[i];
-  struct Received {
-    int peer;
-    Part part;
-  };
-  std::vector<Received> received(matrix.entries.size());
-  for (const MatrixEntry& cell : matrix.entries)
-    received[end[static_cast<std::size_t>(cell.dst)]++] = {cell.src, {cell.bytes, cell.messages}};
   edges_.reserve(2 * matrix.entries.size());
   messages_.reserve(2 * matrix.entries.size());
   begin_.reserve(n + 1);
   strength_.reserve(n);
   auto sent = matrix.entries.begin();
-  auto from = received.begin();
+  const Received* from = rows->cells.get();
+  std::vector<Edge> row(n);
+  std::vector<double> row_messages(n);
+  std::size_t length = 0;
+  const auto add = [&](int peer, double bytes, double messages) {
+    if (bytes <= 0 && messages <= 0) return;
+    row[length] = {peer, bytes};
+    row_messages[length++] = messages;
+  };
   for (std::size_t i = 0; i < n; ++i) {
-    const auto to = received.begin() + static_cast<std::ptrdiff_t>(end[i]);
-    Sums sums;
+    const Received* const to = rows->cells.get() + rows->end[i];
     for (; sent != matrix.entries.end() && static_cast<std::size_t>(sent->src) == i; ++sent) {
-      for (; from != to && from->peer < sent->dst; ++from) add(i, from->peer, from->part, {}, sums);
+      for (; from != to && from->peer < sent->dst; ++from)
+        add(from->peer, from->bytes, from->messages);
       const bool both = from != to && from->peer == sent->dst;
-      add(i, sent->dst, {sent->bytes, sent->messages}, both ? from++->part : Part{}, sums);
+      add(sent->dst, sent->bytes + (both ? from->bytes : 0),
+          sent->messages + (both ? from->messages : 0));
+      if (both) ++from;
     }
-    for (; from != to; ++from) add(i, from->peer, from->part, {}, sums);
-    begin_.push_back(edges_.size());
-    strength_.push_back(sums.strength);
-    squares_ += sums.squares;
-    total_ += sums.above.bytes, total_messages_ += sums.above.messages;
+    for (; from != to; ++from) add(from->peer, from->bytes, from->messages);
+    append(std::span(row).first(length), std::span(row_messages).first(length));
+    length = 0;
   }
 }
 
-// REQUIRES: the row of `rank` is the last so far, and its peers are smaller.
-inline void Traffic::add(std::size_t rank, int peer, const Part& sent, const Part& received,
-                         Sums& sums) {
-  const double bytes = sent.bytes + received.bytes, messages = sent.messages + received.messages;
-  if (bytes <= 0 && messages <= 0) return;
-  sums.strength += bytes;
-  sums.squares += bytes * bytes;
-  if (static_cast<std::size_t>(peer) > rank) {
-    sums.above.bytes += bytes;
-    sums.above.messages += messages;
+// Adds up in registers: where all ranks talk to all, the mapper spends a good part of an interval
+// here.
+void Traffic::append(std::span<const Edge> row, std::span<const double> messages) {
+  const auto rank = static_cast<int>(strength_.size());
+  double strength = 0, squares = 0, above = 0, messages_above = 0;
+  for (std::size_t e = 0; e < row.size(); ++e) {
+    const bool is_above = row[e].peer > rank;
+    strength += row[e].bytes;
+    squares += row[e].bytes * row[e].bytes;
+    above += is_above ? row[e].bytes : 0;
+    messages_above += is_above ? messages[e] : 0;
+    has_empty_edges_ |= row[e].bytes <= 0;
   }
-  if (bytes <= 0) has_empty_edges_ = true;
-  edges_.push_back({peer, bytes});
-  messages_.push_back(messages);
+  edges_.insert(edges_.end(), row.begin(), row.end());
+  messages_.insert(messages_.end(), messages.begin(), messages.end());
+  begin_.push_back(edges_.size());
+  strength_.push_back(strength);
+  squares_ += squares;
+  total_ += above;
+  total_messages_ += messages_above;
+}
+
+std::span<const Traffic::Edge> Traffic::edges_above(int rank) const {
+  const auto row = edges(rank);
+  const auto first = std::partition_point(row.begin(), row.end(),
+                                          [&](const Edge& edge) { return edge.peer < rank; });
+  return row.subspan(static_cast<std::size_t>(first - row.begin()));
 }
 
 Traffic Traffic::weighed(double byte_weight, double message_bytes) const {
@@ -158,14 +207,14 @@ namespace {
 double dot(const Traffic& a, const Traffic& b) {
   double sum = 0;
   for (int i = 0; i < std::min(a.ranks(), b.ranks()); ++i) {
-    const auto right = b.edges(i);
+    const auto right = b.edges_above(i);
     auto at = right.begin();
-    for (const Traffic::Edge& edge : a.edges(i)) {
+    for (const Traffic::Edge& edge : a.edges_above(i)) {
       while (at != right.end() && at->peer < edge.peer) ++at;
       if (at != right.end() && at->peer == edge.peer) sum += edge.bytes * at->bytes;
     }
   }
-  return sum;
+  return 2 * sum;  // both directions
 }
 
 }  // namespace
@@ -187,12 +236,10 @@ struct Shares {
 class PairsOf {
  public:
   PairsOf(const Traffic& traffic, int rank)
-      : edges_(traffic.edges(rank)),
-        messages_(traffic.messages(rank)),
+      : edges_(traffic.edges_above(rank)),
+        messages_(traffic.messages(rank).last(edges_.size())),
         per_byte_(traffic.total() > 0 ? 1 / traffic.total() : 0),
-        per_message_(traffic.total_messages() > 0 ? 1 / traffic.total_messages() : 0) {
-    while (!at_end() && peer() < rank) ++at_;
-  }
+        per_message_(traffic.total_messages() > 0 ? 1 / traffic.total_messages() : 0) {}
   bool at_end() const { return at_ == edges_.size(); }
   int peer() const { return edges_[at_].peer; }
   Shares next() {

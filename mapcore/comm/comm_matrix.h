@@ -39,8 +39,8 @@ struct CommMatrix {
 class Traffic {
  public:
   struct Edge {
-    int peer;
-    double bytes;  // S[i][peer] >= 0
+    int peer = 0;
+    double bytes = 0;  // S[i][peer] >= 0
   };
   Traffic() = default;
   explicit Traffic(const CommMatrix& matrix);
@@ -50,6 +50,7 @@ class Traffic {
     const auto i = static_cast<std::size_t>(rank);
     return std::span(edges_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
   }
+  std::span<const Edge> edges_above(int rank) const;  // with larger peers: the end of edges(rank)
   // The messages of each edge of edges(rank), both directions; 0 where unknown.
   std::span<const double> messages(int rank) const {
     const auto i = static_cast<std::size_t>(rank);
@@ -74,15 +75,8 @@ class Traffic {
   std::size_t pairs() const { return edges_.size() / 2; }
 
  private:
-  struct Part {
-    double bytes = 0, messages = 0;
-  };
-  struct Sums {
-    double strength = 0, squares = 0;
-    Part above;  // with larger ranks
-  };
-  // Appends to the row of `rank` and adds to its sums.
-  void add(std::size_t rank, int peer, const Part& sent, const Part& received, Sums& sums);
+  // Appends the row of the next rank.
+  void append(std::span<const Edge> row, std::span<const double> messages);
 
   std::vector<std::size_t> begin_{0};
   std::vector<Edge> edges_;

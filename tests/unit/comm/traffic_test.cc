@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <random>
 
 #include "mapcore/comm/comm_matrix.h"
@@ -42,6 +43,12 @@ void check_rows(const Traffic& traffic) {
       strength += edge.bytes;
     }
     CHECK(strength == traffic.strength(i));
+    CHECK(traffic.messages(i).size() == traffic.edges(i).size());
+    const auto above = traffic.edges_above(i);
+    CHECK(above.data() + above.size() == traffic.edges(i).data() + traffic.edges(i).size());
+    CHECK(std::ranges::all_of(above, [&](const Traffic::Edge& edge) { return edge.peer > i; }));
+    const auto below = traffic.edges(i).first(traffic.edges(i).size() - above.size());
+    CHECK(std::ranges::all_of(below, [&](const Traffic::Edge& edge) { return edge.peer < i; }));
     total += strength / 2;
   }
   CHECK(total == traffic.total());
