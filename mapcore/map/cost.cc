@@ -5,80 +5,135 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "mapcore/base/quantity.h"
 
 namespace ondeloc {
 namespace {
 
-// Adds the way of a rank's off-node bytes to its adapter.
-void add_way(const CostModel& model, int rank, const Slot& here, double bytes, Loads& loads) {
-  const int k = here.node.value, home = model.adapters.home_of(rank, k);
-  loads.all_off_node += bytes;
-  if (const int pool = model.adapters.pool_of(rank, k); pool >= 0) loads.adapter[pool] += bytes;
-  if (home == k) return;
-  loads.far += bytes;
-  loads.link[static_cast<std::size_t>(std::min(k, home) * model.nodes + std::max(k, home))] +=
-      bytes;
-  const double seconds = bytes * model.byte_cost_to_node(here.seat.llc, home);
-  loads.adapter_time += seconds;
-  if (!loads.rank.empty()) loads.rank[rank] += seconds;
-}
+// Adds up the terms rank by rank. Where all ranks talk to all, the mapper spends a good part of an
+// interval in add_pairs(), which counts in registers and asks for each constant once.
+class LoadSum {
+ public:
+  LoadSum(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
+          const Mapping& mapping)
+      : model_(model),
+        traffic_(traffic),
+        nodes_(static_cast<std::size_t>(model.nodes)),
+        of_byte_(model.byte_weight()),
+        of_message_(model.message_bytes(traffic.ranks())),
+        has_ports_(!model.port.empty()) {
+    for (const SlotIndex slot : mapping) slot_of_.push_back(&slots[slot.value]);
+    const AdapterPaths& adapters = model.adapters;
+    loads_.node.resize(nodes_);
+    loads_.link.resize(nodes_ * nodes_);
+    loads_.port.resize(model.port.size());
+    loads_.adapter.resize(adapters.pool.empty() ? 0 : adapters.pools.size());
+    loads_.rank.resize(model.knows_ranks ? mapping.size() : 0);
+  }
+
+  void add_memory(int rank) {
+    double amount = of_byte_ * traffic_.strength(rank);
+    if (of_message_ > 0)
+      for (const double messages : traffic_.messages(rank)) amount += of_message_ * messages;
+    loads_.node[slot_of_[rank]->node.value] += amount;
+  }
+
+  void add_off_node(int rank, double bytes) {
+    const Slot& here = *slot_of_[rank];
+    loads_.node[here.node.value] += bytes;
+    if (has_ports_) loads_.port[here.seat.llc.value] += bytes;
+  }
+
+  // Adds the way of a rank's off-node bytes to its adapter.
+  void add_way(int rank, double bytes) {
+    const Slot& here = *slot_of_[rank];
+    const int k = here.node.value, home = model_.adapters.home_of(rank, k);
+    loads_.all_off_node += bytes;
+    if (const int pool = model_.adapters.pool_of(rank, k); pool >= 0) loads_.adapter[pool] += bytes;
+    if (home == k) return;
+    loads_.far += bytes;
+    link(k, home) += bytes;
+    const double seconds = bytes * model_.byte_cost_to_node(here.seat.llc, home);
+    loads_.adapter_time += seconds;
+    if (!loads_.rank.empty()) loads_.rank[rank] += seconds;
+  }
+
+  // Adds the pairs of a rank with larger ranks.
+  void add_pairs(int rank) {
+    const int ranks = traffic_.ranks();
+    const double rank_bytes = ranks * model_.byte_factor(ranks);
+    const double rank_waits = ranks * model_.message_factor(ranks);
+    const bool knows_ranks = !loads_.rank.empty();
+    const Slot& here = *slot_of_[rank];
+    const auto edges = traffic_.edges_above(rank);
+    const auto messages = traffic_.messages(rank).last(edges.size());
+    double byte_time = 0, message_time = 0, through_port = 0, seconds_of_rank = 0;
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      const Slot& there = *slot_of_[edges[e].peer];
+      const double amount = of_byte_ * edges[e].bytes + of_message_ * messages[e];
+      if (!(there.node == here.node)) {
+        link(here.node.value, there.node.value) += amount;
+        loads_.remote += model_.weight == Weight::kMessages ? messages[e] : edges[e].bytes;
+      }
+      if (has_ports_ && !(here.seat.llc == there.seat.llc)) {
+        through_port += amount;
+        loads_.port[there.seat.llc.value] += amount;
+      }
+      const double bytes = edges[e].bytes * model_.byte_cost_between(here.seat, there.seat);
+      const double waits = messages[e] * model_.message_cost_between(here.seat, there.seat);
+      byte_time += bytes;
+      message_time += waits;
+      if (!knows_ranks) continue;
+      const double seconds = rank_bytes * bytes + rank_waits * waits;
+      seconds_of_rank += seconds;
+      loads_.rank[edges[e].peer] += seconds;
+    }
+    loads_.byte_time += byte_time;
+    loads_.message_time += message_time;
+    if (has_ports_) loads_.port[here.seat.llc.value] += through_port;
+    if (knows_ranks) loads_.rank[rank] += seconds_of_rank;
+  }
+
+  Loads take() && {
+    const int ranks = traffic_.ranks();
+    loads_.byte_time *= model_.byte_factor(ranks);
+    loads_.message_time *= model_.message_factor(ranks);
+    loads_.adapter_time *= model_.byte_factor(ranks);
+    return std::move(loads_);
+  }
+
+ private:
+  double& link(int k, int l) {
+    return loads_.link[static_cast<std::size_t>(std::min(k, l)) * nodes_ +
+                       static_cast<std::size_t>(std::max(k, l))];
+  }
+
+  const CostModel& model_;
+  const Traffic& traffic_;
+  std::size_t nodes_;
+  double of_byte_, of_message_;
+  bool has_ports_;
+  std::vector<const Slot*> slot_of_;
+  Loads loads_;
+};
 
 }  // namespace
 
 Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
                    const Mapping& mapping, std::span<const double> off_node) {
-  const auto n = static_cast<std::size_t>(model.nodes);
-  const int ranks = traffic.ranks();
-  const double of_byte = model.byte_weight(), of_message = model.message_bytes(ranks);
-  std::vector<const Slot*> slot_of;
-  for (const SlotIndex slot : mapping) slot_of.push_back(&slots[slot.value]);
-  Loads loads{std::vector<double>(n), std::vector<double>(n * n),
-              std::vector<double>(model.port.size()),
-              std::vector<double>(model.adapters.pool.empty() ? 0 : model.adapters.pools.size()),
-              std::vector<double>(model.knows_ranks ? mapping.size() : 0)};
-  const bool has_ports = !model.port.empty(), has_ways = model.adapters.count(off_node);
-  for (int i = 0; i < ranks; ++i) {
-    const Slot& here = *slot_of[i];
-    const std::size_t k = here.node.value;
-    loads.node[k] += of_byte * traffic.strength(i);
+  LoadSum sum(model, slots, traffic, mapping);
+  const bool has_ways = model.adapters.count(off_node);
+  for (int i = 0; i < traffic.ranks(); ++i) {
+    sum.add_memory(i);
     if (static_cast<std::size_t>(i) < off_node.size()) {
-      loads.node[k] += off_node[i];
-      if (has_ports) loads.port[here.seat.llc.value] += off_node[i];
-      if (has_ways) add_way(model, i, here, off_node[i], loads);
+      sum.add_off_node(i, off_node[i]);
+      if (has_ways) sum.add_way(i, off_node[i]);
     }
-    const auto edges = traffic.edges(i);
-    const auto messages = traffic.messages(i);
-    for (std::size_t e = 0; e < edges.size(); ++e) {
-      loads.node[k] += of_message * messages[e];
-      if (edges[e].peer <= i) continue;
-      const Slot& there = *slot_of[edges[e].peer];
-      const double amount = of_byte * edges[e].bytes + of_message * messages[e];
-      const std::size_t l = there.node.value;
-      if (l != k) {
-        loads.link[std::min(k, l) * n + std::max(k, l)] += amount;
-        loads.remote += model.weight == Weight::kMessages ? messages[e] : edges[e].bytes;
-      }
-      if (has_ports && !(here.seat.llc == there.seat.llc)) {
-        loads.port[here.seat.llc.value] += amount;
-        loads.port[there.seat.llc.value] += amount;
-      }
-      const double bytes = edges[e].bytes * model.byte_cost_between(here.seat, there.seat);
-      const double waits = messages[e] * model.message_cost_between(here.seat, there.seat);
-      loads.byte_time += bytes;
-      loads.message_time += waits;
-      if (loads.rank.empty()) continue;
-      const double seconds =
-          ranks * (model.byte_factor(ranks) * bytes + model.message_factor(ranks) * waits);
-      loads.rank[i] += seconds;
-      loads.rank[edges[e].peer] += seconds;
-    }
+    sum.add_pairs(i);
   }
-  loads.byte_time *= model.byte_factor(ranks);
-  loads.message_time *= model.message_factor(ranks);
-  loads.adapter_time *= model.byte_factor(ranks);
-  return loads;
+  return std::move(sum).take();
 }
 
 namespace {
@@ -159,10 +214,9 @@ DomainTraffic traffic_by_domain(const SlotSet& slots, const Traffic& traffic,
   DomainTraffic split;
   for (int i = 0; i < traffic.ranks(); ++i) {
     const Seat& here = slots[mapping[i].value].seat;
-    const auto edges = traffic.edges(i);
-    const auto messages = traffic.messages(i);
+    const auto edges = traffic.edges_above(i);
+    const auto messages = traffic.messages(i).last(edges.size());
     for (std::size_t e = 0; e < edges.size(); ++e) {
-      if (edges[e].peer <= i) continue;
       const Seat& there = slots[mapping[edges[e].peer].value].seat;
       const auto domain = static_cast<std::size_t>(shared_domain(here, there));
       split.bytes[domain] += edges[e].bytes;

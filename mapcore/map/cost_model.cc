@@ -365,16 +365,6 @@ std::string CostModel::numbers() const {
   return fmt::format("{}", fmt::join(phrases, " and "));
 }
 
-double CostModel::message_cost_between(const Seat& a, const Seat& b) const {
-  if (!(a.llc == b.llc)) return message_cost[at(a.llc, b.llc)];
-  return message_cost_inside[static_cast<std::size_t>(std::min(shared_domain(a, b), Domain::kLlc))];
-}
-
-double CostModel::byte_cost_between(const Seat& a, const Seat& b) const {
-  if (!(a.llc == b.llc)) return byte_cost[at(a.llc, b.llc)];
-  return byte_cost_inside[static_cast<std::size_t>(std::min(shared_domain(a, b), Domain::kLlc))];
-}
-
 double CostModel::byte_cost_to_node(LlcIndex llc, int node) const {
   const int own = node_of_llc[llc.value];
   if (own == node) return 0;

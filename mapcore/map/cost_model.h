@@ -8,6 +8,7 @@
 // from hwloc. Thread safety: a value and pure functions.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -99,5 +100,16 @@ struct CostModel {
   // Returns the amounts as traffic, or nothing if the amounts are the bytes.
   std::optional<Traffic> amounts(const Traffic& traffic) const;
 };
+
+// Inline: evaluate() asks for each pair of ranks.
+inline double CostModel::message_cost_between(const Seat& a, const Seat& b) const {
+  if (!(a.llc == b.llc)) return message_cost[at(a.llc, b.llc)];
+  return message_cost_inside[static_cast<std::size_t>(std::min(shared_domain(a, b), Domain::kLlc))];
+}
+
+inline double CostModel::byte_cost_between(const Seat& a, const Seat& b) const {
+  if (!(a.llc == b.llc)) return byte_cost[at(a.llc, b.llc)];
+  return byte_cost_inside[static_cast<std::size_t>(std::min(shared_domain(a, b), Domain::kLlc))];
+}
 
 }  // namespace ondeloc

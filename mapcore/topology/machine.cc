@@ -30,15 +30,6 @@ std::optional<Domain> domain_of(std::string_view key) {
   return std::nullopt;
 }
 
-Domain shared_domain(const Seat& a, const Seat& b) {
-  if (a.llc == b.llc && a.node == b.node) {
-    if (a.core >= 0 && a.core == b.core) return Domain::kCore;
-    return a.l2 >= 0 && a.l2 == b.l2 ? Domain::kL2 : Domain::kLlc;
-  }
-  if (a.package != b.package) return Domain::kMachine;
-  return a.node == b.node ? Domain::kNode : Domain::kPackage;
-}
-
 const Pu* Machine::find(PuOs os) const {
   const auto hit = std::find_if(pus.begin(), pus.end(), [&](const Pu& pu) { return pu.os == os; });
   return hit == pus.end() ? nullptr : &*hit;

@@ -45,7 +45,14 @@ inline constexpr int kDomainCount = 6;
 const char* domain_name(Domain domain);  // "core", "L2", "LLC", "NUMA node", "package", "machine"
 const char* domain_key(Domain domain);   // "core", "l2", "llc", "node", "package", "machine"
 std::optional<Domain> domain_of(std::string_view key);
-Domain shared_domain(const Seat& a, const Seat& b);
+inline Domain shared_domain(const Seat& a, const Seat& b) {
+  if (a.llc == b.llc && a.node == b.node) {
+    if (a.core >= 0 && a.core == b.core) return Domain::kCore;
+    return a.l2 >= 0 && a.l2 == b.l2 ? Domain::kL2 : Domain::kLlc;
+  }
+  if (a.package != b.package) return Domain::kMachine;
+  return a.node == b.node ? Domain::kNode : Domain::kPackage;
+}
 
 struct Pu {
   PuOs os;
