@@ -184,6 +184,7 @@ namespace {
 Status check_fits(const MachineChoice& choice, const MachineOptions& machine,
                   const SlotOptions& options, int ranks, const std::string& previous) {
   const int cpus = choice.usable.count(), each = std::max(1, options.cpus_per_task);
+  if (ranks < 1) return Error("there are no ranks to map; give their number with --ranks");
   if (each > 1 && options.single_threads && previous.empty())
     return Error(
         "--cpus-per-task: lama places hardware threads; give the width in the layout, such as "

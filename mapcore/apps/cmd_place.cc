@@ -15,6 +15,7 @@
 #include "mapcore/base/json_text.h"
 #include "mapcore/base/new_file.h"
 #include "mapcore/base/read_file.h"
+#include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/map/lama.h"
 #include "mapcore/options/algorithm_table.h"
@@ -105,16 +106,18 @@ std::string rank_list(const std::vector<int>& ranks) {
   return text;
 }
 
+std::string ranks_text(const std::vector<int>& ranks) {
+  if (ranks.empty()) return "no ranks";
+  return fmt::format("{}: {}", counted(ranks.size(), "rank"), rank_list(ranks));
+}
+
 std::string to_text(const std::vector<LayoutRow>& rows, const std::vector<NodeMapping>& nodes,
                     const Site& site) {
   std::string text = layout_head() + "\n";
   for (const LayoutRow& row : rows) text += layout_cells(row) + "\n";
   text += kLayoutLegend + std::string("\n");
   for (std::size_t k = 0; k < nodes.size(); ++k)
-    text += wrapped(fmt::format("{}: {} ranks: {}", site.names[k], nodes[k].ranks.size(),
-                                rank_list(nodes[k].ranks)),
-                    80, 2) +
-            "\n";
+    text += wrapped(fmt::format("{}: {}", site.names[k], ranks_text(nodes[k].ranks)), 80, 2) + "\n";
   return text;
 }
 
@@ -184,6 +187,10 @@ Result<Placement> place_by_traffic(const PlaceCommand& options, const Site& site
   slots.cpus_per_task = options.cpus_per_task;
   for (const std::vector<int>& ranks :
        ranks_by_node(placement.rows.back().layout, site.names.size())) {
+    if (ranks.empty()) {  // there are more nodes than ranks
+      placement.nodes.emplace_back();
+      continue;
+    }
     const std::size_t k = placement.nodes.size();
     auto node = map_node(*site.places[k], site.names[k], ranks, matrix, slots, options.algorithm);
     if (!node) return std::move(node).error();

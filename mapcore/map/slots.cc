@@ -211,6 +211,7 @@ SlotSet enough_slots(const Machine& machine, const CpuSet& pus, int size, bool w
 }  // namespace
 
 SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus_per_task) {
+  if (ranks < 1) return {};
   const auto n = static_cast<std::size_t>(ranks);
   // A rank gets whole cores as long as every rank can. No two ranks share a core while another core
   // is idle.

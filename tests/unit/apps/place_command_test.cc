@@ -91,6 +91,26 @@ TEST_CASE("place fills nodes of different size") {
   CHECK(json["nodes"][1]["ranks"].size() == 6);
 }
 
+TEST_CASE("place leaves nodes without ranks if there are more nodes than ranks") {
+  const TempDir dir;
+  write_text(dir.file("two.mat"), "0 5\n5 0\n");
+  std::vector<std::string> words{"place", dir.file("two.mat"), "-t", "numa:2 core:4 pu:2", "-H",
+                                 "n[0-3]"};
+  const Ran table = run_command(dir, words);
+  REQUIRE(table.status == 0);
+  CHECK(table.out.find("n0: 1 rank: 0\nn1: 1 rank: 1\nn2: no ranks\nn3: no ranks\n") !=
+        std::string::npos);
+  words.insert(words.end(), {"-f", "json", "-o", dir.file("best")});
+  const Ran json = run_command(dir, words);
+  REQUIRE(json.status == 0);
+  const auto nodes = nlohmann::json::parse(json.out)["nodes"];
+  REQUIRE(nodes.size() == 4);
+  CHECK(nodes[1]["ranks"].size() == 1);
+  CHECK(nodes[3] == nlohmann::json{{"node", "n3"}, {"ranks", nlohmann::json::array()}});
+  CHECK(read_text(dir.file("best.hosts")) == "n0\nn1\n");
+  CHECK(read_text(dir.file("best.ranks")) == "rank 0=n0 slot=0\nrank 1=n1 slot=0\n");
+}
+
 TEST_CASE("place takes the profiles of all nodes, and no report of one") {
   const TempDir dir;
   std::vector<std::string> words{"place"};

@@ -249,6 +249,11 @@ TEST_CASE("no rank has half a core where there are complete ones for all, in its
   CHECK(lists(slots_for(two, cpus("0-3,4,6"), 2, 1)) == Lists{"0-1", "2-3", "4", "6"});
 }
 
+TEST_CASE("no ranks have no slots") {
+  const Machine machine = *load_machine("numa:1 core:2 pu:1");
+  CHECK(slots_for(machine, machine.allowed, 0, 1).empty());
+}
+
 TEST_CASE("no core has two ranks beside one that has none") {
   for (const char* shape : {"numa:2 core:8 pu:2", "numa:1 core:3 pu:4"}) {
     const Machine machine = *load_machine(shape);
