@@ -179,16 +179,21 @@ void add_slot_options(CLI::App& command, SlotOptions& options) {
                    "let ranks share CPUs if there are not enough");
 }
 
+Status check_lama_width(int cpus_per_task) {
+  if (cpus_per_task <= 1) return {};
+  return Error(
+      "--cpus-per-task: lama places hardware threads; give the width in the layout, such as "
+      "lama:scbnh/bind=2c");
+}
+
 namespace {
 
 Status check_fits(const MachineChoice& choice, const MachineOptions& machine,
                   const SlotOptions& options, int ranks, const std::string& previous) {
   const int cpus = choice.usable.count(), each = std::max(1, options.cpus_per_task);
   if (ranks < 1) return Error("there are no ranks to map; give their number with --ranks");
-  if (each > 1 && options.single_threads && previous.empty())
-    return Error(
-        "--cpus-per-task: lama places hardware threads; give the width in the layout, such as "
-        "lama:scbnh/bind=2c");
+  if (options.single_threads && previous.empty())
+    if (Status good = check_lama_width(options.cpus_per_task); !good) return good;
   if (each > cpus)
     return Error(fmt::format("--cpus-per-task: {} CPUs a rank, and there {} {} in all", each,
                              cpus == 1 ? "is" : "are", cpus));

@@ -131,6 +131,8 @@ Status check_algorithm(const std::string& named);
 
 // lama needs slots of single hardware threads (SlotOptions::single_threads).
 bool is_lama(const std::string& spec);
+// Error: ranks of several CPUs are wanted, which lama takes from its layout only.
+Status check_lama_width(int cpus_per_task);
 
 // --format and --output of a mapping.
 struct OutputOptions {

@@ -248,6 +248,9 @@ Result<Placement> compute_placement(const PlaceCommand& options, const Site& sit
 Result<std::string> run_place(const PlaceCommand& options) {
   if (Status known = check_place_algorithm(options.algorithm); !known)
     return std::move(known).error();
+  if (!options.lama.empty())
+    if (Status good = check_lama_width(options.cpus_per_task); !good)
+      return std::move(good).error();
   const auto site = find_site(options);
   if (!site) return site.error();
   if (Status good = check_place(options, *site); !good) return std::move(good).error();

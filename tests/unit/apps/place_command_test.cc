@@ -157,7 +157,9 @@ TEST_CASE("place refuses what cannot be placed") {
         {{"-t", kNode, "-N", "2", "-o", dir.file("x")}, "--output needs the names of the nodes"},
         {{"-t", kNode, "-H", "n[0-"}, "is not a host"},
         {{"-t", kNode, "-N", "2", "-a", "packed"}, "'packed' does not place ranks on nodes; use"},
-        {{"-t", kNode, "-N", "2", "-a", "coordinated:0"}, "'0' is not an effort"}}) {
+        {{"-t", kNode, "-N", "2", "-a", "coordinated:0"}, "'0' is not an effort"},
+        {{"-t", kNode, "-N", "4", "--lama", "scbnh", "-c", "2"},
+         "--cpus-per-task: lama places hardware threads; give the width in the layout"}}) {
     std::vector<std::string> words{"place", matrix};
     words.insert(words.end(), wrong.words.begin(), wrong.words.end());
     const Ran ran = run_command(dir, words);
