@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "mapcore/apps/cmd_profile.h"
 #include "mapcore/apps/say.h"
 #include "mapcore/apps/workload.h"
+#include "mapcore/base/new_file.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/input/traffic_source.h"
@@ -22,15 +23,23 @@ namespace {
 struct Step {
   int ranks = 0;
   std::vector<MatrixEntry> entries;
-  bool is_partial = false;  // a file holds some ranks only
-  std::set<int> known;      // then: those whose messages a file holds
+  bool is_partial = false;           // a file holds some ranks only
+  std::map<int, std::string> known;  // then: the file that holds what a rank sent
+  std::string whole;                 // a profile of all ranks; empty: none
   std::vector<NamedReport> reports;
 
   void add(const CommMatrix& matrix) {
     entries.insert(entries.end(), matrix.entries.begin(), matrix.entries.end());
     ranks = std::max(ranks, matrix.ranks);
   }
-  void add_known(const std::vector<int>& some) { known.insert(some.begin(), some.end()); }
+  // Error: another file holds what one of the ranks sent.
+  Status add_known(const std::vector<int>& some, const std::string& file) {
+    for (const int rank : some)
+      if (const auto [at, is_new] = known.emplace(rank, file); !is_new)
+        return Error(fmt::format("'{}' and '{}' both hold what rank {} sent; give one of them only",
+                                 at->second, file, rank));
+    return {};
+  }
 };
 
 Status add_profile(TrafficSource& source, const TrafficOptions& options, Step& step) {
@@ -38,11 +47,13 @@ Status add_profile(TrafficSource& source, const TrafficOptions& options, Step& s
   const auto* profile = std::get_if<ProfileReader>(&source);
   if (profile != nullptr && profile->header().nodes > 1) {
     if (Status all = check_all_ranks(*profile, name); !all) return all;
+    step.whole = name;
   } else {
     const auto part = part_of(source, name);
     if (!part) return part.error();
     step.is_partial = step.is_partial || !part->ranks.empty();
-    step.add_known(part->ranks);
+    if (profile != nullptr && part->ranks.empty()) step.whole = name;
+    if (Status once = step.add_known(part->ranks, name); !once) return once;
   }
   const auto matrix = source_matrix(source, options);
   if (!matrix) return matrix.error();
@@ -81,11 +92,14 @@ Status tell_bytes_without_receiver(const ReportInput& job, const std::string& na
 Status add_reports(Step& step) {
   if (step.reports.empty()) return {};
   const std::string name = step.reports.front().name;
+  std::vector<std::pair<std::string, std::vector<int>>> ranks_of;
+  for (const NamedReport& part : step.reports) ranks_of.emplace_back(part.name, part.report.ranks);
   const auto job = join_reports(std::move(step.reports));
   if (!job) return job.error();
   if (Status told = tell_bytes_without_receiver(*job, name); !told) return told;
   step.is_partial = true;
-  step.add_known(job->ranks);
+  for (const auto& [file, ranks] : ranks_of)
+    if (Status once = step.add_known(ranks, file); !once) return once;
   step.add(job->matrix);
   return {};
 }
@@ -94,10 +108,14 @@ Status add_reports(Step& step) {
 
 Result<CommMatrix> read_step_traffic(const std::vector<std::string>& files,
                                      const std::string& window, int ranks) {
+  if (Status once = check_different_files(files); !once) return std::move(once).error();
   Step step;
   step.ranks = ranks;
   for (const std::string& file : files)
     if (Status added = add_file({file, window}, step); !added) return std::move(added).error();
+  if (!step.whole.empty() && files.size() > 1)
+    return Error(fmt::format(
+        "'{}' is the profile of all ranks of a step; leave out the other files", step.whole));
   if (Status added = add_reports(step); !added) return std::move(added).error();
   for (int rank = 0; step.is_partial && rank < step.ranks; ++rank)
     if (!step.known.contains(rank))

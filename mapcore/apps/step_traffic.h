@@ -13,8 +13,9 @@ namespace ondeloc::cli {
 
 // `files`: matrices, and profiles and reports of all nodes; what they hold is added up. `window`:
 // as for the commands (workload.h). `ranks`: at least so many. Errors: no file has what one of the
-// ranks sent; reports that do not belong together (profile/job_report.h), or that name no receiver
-// on another node. A part of the bytes without a receiver is told on standard error.
+// ranks sent, or two have it; a file is named twice; a profile of all ranks has others beside it;
+// reports that do not belong together (profile/job_report.h), or that name no receiver on another
+// node. A part of the bytes without a receiver is told on standard error.
 Result<CommMatrix> read_step_traffic(const std::vector<std::string>& files,
                                      const std::string& window, int ranks);
 

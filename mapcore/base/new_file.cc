@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 
 #include "mapcore/base/text.h"
 
@@ -29,6 +30,10 @@ Result<std::optional<OutputPlace::Existing>> open_waiting(const OutputPlace& pla
     if (!waits) return existing;
     ::usleep(kReaderPoll);
   }
+}
+
+bool stat_input(const std::string& input, struct stat& file) {
+  return (input == "-" ? ::fstat(STDIN_FILENO, &file) : ::stat(input.c_str(), &file)) == 0;
 }
 
 bool is_file(const struct stat& one, const std::string& path) {
@@ -99,15 +104,22 @@ Status write_new_file(const std::string& path, std::string_view octets) {
   return file->commit();
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  struct stat one {};
-  return ::stat(a.c_str(), &one) == 0 && is_file(one, b);
+Status check_different_files(const std::vector<std::string>& inputs) {
+  std::map<std::pair<dev_t, ino_t>, std::string> seen;
+  for (const std::string& input : inputs) {
+    struct stat file {};
+    if (!stat_input(input, file)) continue;
+    const auto [at, is_new] = seen.emplace(std::pair(file.st_dev, file.st_ino), input);
+    if (!is_new)
+      return Error(
+          fmt::format("'{}' and '{}' are the same file; give each file once", at->second, input));
+  }
+  return {};
 }
 
 bool would_replace(const std::string& input, const std::string& output) {
   struct stat one {};
-  const int found = input == "-" ? ::fstat(STDIN_FILENO, &one) : ::stat(input.c_str(), &one);
-  return found == 0 && output != "-" && S_ISREG(one.st_mode) && is_file(one, output);
+  return stat_input(input, one) && output != "-" && S_ISREG(one.st_mode) && is_file(one, output);
 }
 
 Status write_to(int fd, std::string_view octets, std::string_view what) {

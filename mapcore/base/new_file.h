@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "mapcore/base/output_place.h"
 #include "mapcore/base/result.h"
@@ -53,8 +54,8 @@ class NewFile {
 
 Status write_new_file(const std::string& path, std::string_view octets);
 
-// True when both names lead to one existing file.
-bool same_file(const std::string& a, const std::string& b);
+// Error: two of the names of inputs lead to one existing file; "-" is standard input.
+Status check_different_files(const std::vector<std::string>& inputs);
 // True when writing `output` would replace the file that is read as `input`. "-" as input is
 // standard input, which may be a file. Only regular files can be lost. The shell opens standard
 // output before we run, so "-" as output is never refused.

@@ -38,15 +38,10 @@ Status check_same_step(const std::vector<ProfileReader>& files,
 }
 
 Status check_files(const std::vector<std::string>& inputs, const std::string& output) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (would_replace(inputs[i], output))
+  for (const std::string& input : inputs)
+    if (would_replace(input, output))
       return Error(fmt::format("'{}' is an input: write the merged profile elsewhere", output));
-    for (std::size_t j = 0; j < i; ++j) {
-      if (same_file(inputs[i], inputs[j]))
-        return Error(fmt::format("'{}' and '{}' are the same file", inputs[j], inputs[i]));
-    }
-  }
-  return {};
+  return check_different_files(inputs);
 }
 
 std::uint64_t shifted(std::uint64_t time_ns, std::int64_t shift) {
@@ -99,9 +94,10 @@ Status check_no_threads(const std::vector<ProfileReader>& files,
                         const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!files[i].threads().empty())
-      return Error(fmt::format("'{}' is of the threads of one program; only profiles of the nodes of "
-                               "one step can be merged",
-                               names[i]));
+      return Error(
+          fmt::format("'{}' is of the threads of one program; only profiles of the nodes of "
+                      "one step can be merged",
+                      names[i]));
   }
   return {};
 }
@@ -119,7 +115,8 @@ Status collect_nodes(const std::vector<ProfileReader>& files, const std::vector<
         return Error(fmt::format("'{}' and '{}' are both of node '{}'", names[at->second], names[i],
                                  part.node));
       if (__builtin_add_overflow(part.shift_ns, shifts[i], &part.shift_ns))
-        return Error(fmt::format("'{}' has a time shift beyond 292 years; record the step again", names[i]));
+        return Error(
+            fmt::format("'{}' has a time shift beyond 292 years; record the step again", names[i]));
       result.nodes.push_back(std::move(part));
     }
   }

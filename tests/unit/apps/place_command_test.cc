@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <sstream>
 
 #include "tests/unit/apps/command.h"
@@ -109,37 +108,6 @@ TEST_CASE("place leaves nodes without ranks if there are more nodes than ranks")
   CHECK(nodes[3] == nlohmann::json{{"node", "n3"}, {"ranks", nlohmann::json::array()}});
   CHECK(read_text(dir.file("best.hosts")) == "n0\nn1\n");
   CHECK(read_text(dir.file("best.ranks")) == "rank 0=n0 slot=0\nrank 1=n1 slot=0\n");
-}
-
-TEST_CASE("place takes the profiles of all nodes, and no report of one") {
-  const TempDir dir;
-  std::vector<std::string> words{"place"};
-  for (std::uint32_t node = 0; node < 2; ++node) {
-    profile_format::FileHeader header = small_header(4);
-    header.node = "n" + std::to_string(node);
-    header.local_ranks = 2;
-    words.push_back(dir.file("app." + header.node));
-    auto writer = ProfileWriter::create(words.back(), header);
-    for (std::uint32_t rank = 2 * node; rank < 2 * node + 2; ++rank)
-      REQUIRE(writer->add({5, rank, (rank + 2) % 4, 10}).ok());
-    REQUIRE(writer->add_drops(std::vector<RankDrops>{{2 * node, 0, 0}, {2 * node + 1, 0, 0}}).ok());
-    REQUIRE(writer->finish().ok());
-  }
-  words.insert(words.end(), {"-t", "core:2 pu:1", "-N", "2"});
-  const Ran both = run_command(dir, words);
-  CAPTURE(both.err);
-  CHECK(both.status == 0);
-  words.erase(words.begin() + 1);
-  const Ran one = run_command(dir, words);
-  CHECK(one.status == 1);
-  CHECK(one.err.find("no file has what rank 0 sent") != std::string::npos);
-  write_text(dir.file("report.json"), R"({"version":1,"node":"n1",
-    "ranks":[{"rank":0,"final_cpus":"0"},{"rank":1,"final_cpus":"1"}],
-    "matrix":[{"src":0,"dst":1,"bytes":9,"messages":1}],
-    "off_node":[{"src":0,"bytes":9,"messages":1}],"intervals":[]})");
-  const Ran report = run_command(dir, {"place", dir.file("report.json"), "-N", "2"});
-  CHECK(report.status == 1);
-  CHECK(report.err.find("is the report of one node of several") != std::string::npos);
 }
 
 TEST_CASE("place refuses what cannot be placed") {
