@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 
 #include "mapcore/apps/node_layouts.h"
@@ -180,9 +181,14 @@ struct Placement {
   std::vector<NodeMapping> nodes;
 };
 
+// Gives srun's distributions and the placed one; the search may take long.
+using Search = std::function<Result<std::vector<LayoutRow>>()>;
+
 Result<Placement> place_by_traffic(const PlaceCommand& options, const Site& site,
-                                   const CommMatrix& matrix, std::vector<LayoutRow> rows) {
-  Placement placement{std::move(rows), {}};
+                                   const CommMatrix& matrix, const Search& search) {
+  auto rows = search();
+  if (!rows) return std::move(rows).error();
+  Placement placement{*std::move(rows), {}};
   SlotOptions slots;
   slots.cpus_per_task = options.cpus_per_task;
   for (const std::vector<int>& ranks :
@@ -207,13 +213,16 @@ CpuSet cpus_by_lama(const LamaLayout& layout, const Machine& machine, PuOs threa
 }
 
 Result<Placement> place_by_lama(const PlaceCommand& options, const Site& site,
-                                const Traffic& traffic, std::vector<LayoutRow> rows) {
+                                const Traffic& traffic, const Search& search) {
   std::vector<const Machine*> machines;
   for (const auto& place : site.places) machines.push_back(&place->machine);
   const auto threads = lama_over_nodes(machines, options.lama, traffic.ranks());
   if (!threads) return threads.error();
   const auto layout = parse_lama(options.lama);
   if (!layout) return layout.error();
+  // The user is not to wait for the search to learn that the layout does not fit.
+  auto rows = search();
+  if (!rows) return std::move(rows).error();
   NodeOfRank node_of_rank;
   std::vector<int> counts(machines.size());
   std::vector<NodeMapping> nodes(machines.size());
@@ -229,8 +238,8 @@ Result<Placement> place_by_lama(const PlaceCommand& options, const Site& site,
     nodes[k].layout.names = {nodes[k].ranks, site.names[k]};
   const LayoutCost cost =
       cost_of_layout(make_network(counts, options.adapter), traffic, node_of_rank);
-  rows.push_back({"lama", std::move(node_of_rank), cost});
-  return Placement{std::move(rows), std::move(nodes)};
+  rows->push_back({"lama", std::move(node_of_rank), cost});
+  return Placement{*std::move(rows), std::move(nodes)};
 }
 
 Result<Placement> compute_placement(const PlaceCommand& options, const Site& site,
@@ -238,11 +247,11 @@ Result<Placement> compute_placement(const PlaceCommand& options, const Site& sit
   const auto counts = counts_of(site.places, matrix.ranks, std::max(1, options.cpus_per_task));
   if (!counts) return counts.error();
   const Traffic traffic(matrix);
-  auto rows =
-      layout_rows(make_network(*counts, options.adapter), traffic, *counts, options.algorithm);
-  if (!rows) return std::move(rows).error();
-  return options.lama.empty() ? place_by_traffic(options, site, matrix, *std::move(rows))
-                              : place_by_lama(options, site, traffic, *std::move(rows));
+  const Search search = [&] {
+    return layout_rows(options.adapter, traffic, *counts, options.algorithm);
+  };
+  return options.lama.empty() ? place_by_traffic(options, site, matrix, search)
+                              : place_by_lama(options, site, traffic, search);
 }
 
 Result<std::string> run_place(const PlaceCommand& options) {

@@ -70,7 +70,7 @@ Result<std::string> compare_nodes(const NodesComparison& wanted, const MachineCh
                       std::make_shared<const MachineChoice>(machine));
   const auto counts = counts_of(places, *ranks, std::max(1, wanted.slots.cpus_per_task));
   if (!counts) return counts.error();
-  const auto rows = layout_rows(make_network(*counts, wanted.adapter), Traffic(whole), *counts, "");
+  const auto rows = layout_rows(wanted.adapter, Traffic(whole), *counts, "");
   if (!rows) return rows.error();
   std::vector<Inside> inside;
   for (const LayoutRow& row : *rows) {

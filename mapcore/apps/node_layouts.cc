@@ -32,6 +32,22 @@ int effort_of(const std::string& algorithm, int ranks) {
   return static_cast<int>(effort.value_or(1));
 }
 
+// The nodes that have ranks. The search takes time for each pair of nodes.
+struct UsedNodes {
+  std::vector<int> numbers;  // among all nodes
+  std::vector<int> counts;   // of their ranks
+};
+
+UsedNodes used_nodes(const std::vector<int>& counts) {
+  UsedNodes used;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    if (counts[k] == 0) continue;
+    used.numbers.push_back(static_cast<int>(k));
+    used.counts.push_back(counts[k]);
+  }
+  return used;
+}
+
 }  // namespace
 
 Status check_place_algorithm(const std::string& named) {
@@ -57,21 +73,26 @@ Result<std::vector<int>> counts_of(const Places& places, int ranks, int cpus_per
                   places.size() == 1 ? "" : "s", all));
 }
 
-Result<std::vector<LayoutRow>> layout_rows(const Network& network, const Traffic& traffic,
+Result<std::vector<LayoutRow>> layout_rows(const Adapter& adapter, const Traffic& traffic,
                                            const std::vector<int>& counts,
                                            const std::string& algorithm) {
+  const UsedNodes used = used_nodes(counts);
+  const auto left_out = static_cast<int>(counts.size() - used.counts.size());
+  const Network network = make_network(used.counts, adapter, left_out);
   auto placed = placed_layout(network, traffic, effort_of(algorithm, traffic.ranks()));
   if (!placed) return std::move(placed).error();
   // Half a node: the usual choice for nodes of two sockets.
   const int plane = std::max(2, *std::max_element(counts.begin(), counts.end()) / 2);
   std::vector<LayoutRow> rows;
   const auto add = [&](const std::string& name, NodeOfRank layout) {
-    const LayoutCost cost = cost_of_layout(network, traffic, layout);
+    LayoutCost cost = cost_of_layout(network, traffic, layout);
+    cost.fullest = used.numbers[cost.fullest];
+    for (int& node : layout) node = used.numbers[node];
     rows.push_back({name, std::move(layout), cost});
   };
-  add("block", block_layout(counts));
-  add("cyclic", cyclic_layout(counts));
-  add(fmt::format("plane={}", plane), plane_layout(counts, plane));
+  add("block", block_layout(used.counts));
+  add("cyclic", cyclic_layout(used.counts));
+  add(fmt::format("plane={}", plane), plane_layout(used.counts, plane));
   add("placed", *std::move(placed));
   return rows;
 }

@@ -26,8 +26,9 @@ struct LayoutRow {
   LayoutCost cost;
 };
 // block, cyclic, plane of half a node, and the one that placed_layout() finds, which is the last.
-// `algorithm`: coordinated[:EFFORT] (check_place_algorithm()); empty for offline_algorithm().
-Result<std::vector<LayoutRow>> layout_rows(const Network& network, const Traffic& traffic,
+// `counts`: the ranks of each node; nodes without ranks take no time. `algorithm`:
+// coordinated[:EFFORT] (check_place_algorithm()); empty for offline_algorithm().
+Result<std::vector<LayoutRow>> layout_rows(const Adapter& adapter, const Traffic& traffic,
                                            const std::vector<int>& counts,
                                            const std::string& algorithm);
 // Error: another algorithm than coordinated, which alone knows networks, or a bad effort.

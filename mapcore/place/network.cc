@@ -60,10 +60,11 @@ CostModel model_of(int nodes, double ranks_per_node, const Adapter& adapter) {
 
 }  // namespace
 
-Network make_network(const std::vector<int>& capacity, const Adapter& adapter) {
+Network make_network(const std::vector<int>& capacity, const Adapter& adapter, int left_out) {
   const auto nodes = static_cast<int>(capacity.size());
   const double ranks = std::accumulate(capacity.begin(), capacity.end(), 0.0);
-  Network network{machine_of(nodes), {}, model_of(nodes, ranks / std::max(1, nodes), adapter)};
+  Network network{
+      machine_of(nodes), {}, model_of(nodes, ranks / std::max(1, nodes + left_out), adapter)};
   for (int k = 0; k < nodes; ++k) {
     const NodeIndex node(k);
     const Slot slot{network.machine.nodes[node].pus, node, Seat{-1, -1, LlcIndex(k), node, k}};

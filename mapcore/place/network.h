@@ -38,8 +38,10 @@ struct Network {
   CostModel model;
 };
 
-// `capacity`: the number of ranks of each node, 0 or more.
-Network make_network(const std::vector<int>& capacity, const Adapter& adapter);
+// `capacity`: the number of ranks of each node, 0 or more. `left_out`: nodes without ranks that are
+// not in `capacity`. They count in n and r, so that the cost is the same as with them, and take no
+// time.
+Network make_network(const std::vector<int>& capacity, const Adapter& adapter, int left_out = 0);
 
 // Deals `ranks` evenly to nodes that have room for `room` ranks each, as Slurm's cyclic
 // distribution does. Empty if there is not enough room.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <random>
 #include <sstream>
 
 #include "tests/unit/apps/command.h"
@@ -12,6 +13,19 @@ using namespace ondeloc;
 namespace {
 
 constexpr const char* kNode = "numa:2 core:2 pu:1";
+
+// A search for hundreds of nodes takes hundreds of times the CPU time of a command without one.
+constexpr double kQuick = 20;
+
+// Seconds of CPU time of all commands that were run so far.
+double children_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  double seconds = 0;
+  for (const timeval& part : {used.ru_utime, used.ru_stime})
+    seconds += static_cast<double>(part.tv_sec) + 1e-6 * static_cast<double>(part.tv_usec);
+  return seconds;
+}
 
 // Eight ranks; rank i talks to rank i + 4 only.
 std::string far_pairs(const TempDir& dir) {
@@ -108,6 +122,56 @@ TEST_CASE("place leaves nodes without ranks if there are more nodes than ranks")
   CHECK(nodes[3] == nlohmann::json{{"node", "n3"}, {"ranks", nlohmann::json::array()}});
   CHECK(read_text(dir.file("best.hosts")) == "n0\nn1\n");
   CHECK(read_text(dir.file("best.ranks")) == "rank 0=n0 slot=0\nrank 1=n1 slot=0\n");
+}
+
+TEST_CASE("place leaves out a node without room between others") {
+  const TempDir dir;
+  write_text(dir.file("four.csv"), "src,dst,bytes\n0,2,900\n1,3,900\n");
+  const Ran ran =
+      run_command(dir, {"place", dir.file("four.csv"), "-t", "core:4 pu:1", "-t", "core:1 pu:1",
+                        "-t", "core:4 pu:1", "-c", "2", "-H", "n[0-2]", "-o", dir.file("best")});
+  REQUIRE(ran.status == 0);
+  CHECK(ran.out.find("\nn1: no ranks\n") != std::string::npos);
+  const std::string hosts = read_text(dir.file("best.hosts"));
+  CHECK((hosts == "n0\nn2\nn0\nn2\n" || hosts == "n2\nn0\nn2\nn0\n"));
+}
+
+TEST_CASE("place needs little time for nodes without ranks") {
+  const TempDir dir;
+  const auto seconds_of = [&](const char* nodes) {
+    const double before = children_seconds();
+    CHECK(run_command(dir, {"place", far_pairs(dir), "-t", kNode, "-N", nodes}).status == 0);
+    return children_seconds() - before;
+  };
+  const double without = seconds_of("8");
+  CHECK(seconds_of("1024") < kQuick * without);
+}
+
+TEST_CASE("place refuses a layout of LAMA before it searches") {
+  const TempDir dir;
+  std::mt19937 random(1);
+  std::string text = "src,dst,bytes\n";
+  for (unsigned i = 0; i < 1024; ++i)
+    for (int k = 0; k < 8; ++k)
+      text += std::to_string(i) + "," + std::to_string(random() % 1024) + ",1000\n";
+  write_text(dir.file("many.csv"), text);
+  const double start = children_seconds();
+  REQUIRE(run_command(dir, {"map", dir.file("many.csv"), "-a", "packed", "-t", "core:1024 pu:1"})
+              .status == 0);
+  const double of_map = children_seconds() - start;
+  struct Wrong {
+    const char *node, *layout, *problem;
+  };
+  for (const Wrong& wrong : {Wrong{"core:64 pu:1", "nch", "have 16384 hardware threads, and 8192"},
+                             {"core:4 pu:1", "nqh", "'qh' is not a level"}}) {
+    const double before = children_seconds();
+    const Ran ran = run_command(dir, {"place", dir.file("many.csv"), "-t", wrong.node, "-N", "256",
+                                      "--lama", wrong.layout});
+    CAPTURE(ran.err);
+    CHECK(ran.status == 1);
+    CHECK(ran.err.find(wrong.problem) != std::string::npos);
+    CHECK(children_seconds() - before < kQuick * of_map);
+  }
 }
 
 TEST_CASE("place refuses what cannot be placed") {

@@ -55,6 +55,13 @@ TEST_CASE("the cost of a distribution is that of the formulas") {
   CHECK(cost.seconds == Approx(congestion + locality));
 }
 
+TEST_CASE("nodes without ranks cost the same if the network leaves them out") {
+  const Traffic traffic(random_matrix(8, 1));
+  const Network all = make_network({4, 0, 4, 0, 0}, {}), used = make_network({4, 4}, {}, 3);
+  const double expected = cost_of_layout(all, traffic, {0, 2, 0, 2, 0, 2, 0, 2}).seconds;
+  CHECK(cost_of_layout(used, traffic, {0, 1, 0, 1, 0, 1, 0, 1}).seconds == Approx(expected));
+}
+
 TEST_CASE("the placed distribution is the cheapest of all for few ranks") {
   for (unsigned seed = 0; seed < 12; ++seed) {
     const std::vector<int> counts = seed % 2 == 0 ? std::vector{4, 4} : std::vector{3, 2, 3};
