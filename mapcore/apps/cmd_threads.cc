@@ -19,11 +19,12 @@ struct RecordCommand {
   double table = 256U << 20, llc = 32U << 20;
 };
 
-// "app.%t.prof": the ranks of a step write a file each.
+// "app.%t.prof": the ranks of a step write a file each. The ranks of mpirun in a batch script
+// inherit the script's own SLURM_PROCID, so the variables of MPI are asked first.
 Result<std::string> output_of_rank(std::string pattern) {
   const std::size_t at = pattern.find("%t");
   if (at == pattern.npos) return pattern;
-  for (const char* name : {"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* rank = std::getenv(name)) return pattern.replace(at, 2, rank);
   }
   return Error(

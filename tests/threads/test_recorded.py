@@ -180,8 +180,11 @@ class Recorded(unittest.TestCase):
     def test_ranks_write_a_file_each(self):
         pattern = os.path.join(self.folder.name, "app.%t.prof")
         words = [ONDELOC, "threads", "record", "-o", pattern, "--", PROGRAM, "pairs", "2", "64", "1"]
-        self.assertEqual(run(*words, env=dict(os.environ, SLURM_PROCID="7")).returncode, 0)
-        self.assertTrue(os.path.exists(os.path.join(self.folder.name, "app.7.prof")))
+        for variables in ({"SLURM_PROCID": "7"}, {"SLURM_PROCID": "0", "OMPI_COMM_WORLD_RANK": "8"},
+                          {"SLURM_PROCID": "0", "PMIX_RANK": "9"}, {"SLURM_PROCID": "0", "PMI_RANK": "10"}):
+            with self.subTest(variables):
+                self.assertEqual(run(*words, env=os.environ | variables).returncode, 0)
+                self.assertTrue(os.path.exists(os.path.join(self.folder.name, f"app.{max(map(int, variables.values()))}.prof")))
 
 
 if __name__ == "__main__":
