@@ -153,6 +153,11 @@ class Recorded(unittest.TestCase):
         self.record("/usr/bin/python3", "-c", "import os; os.system('exit 0'); b = bytearray(1 << 20)")
         self.assertIn("complete          true", self.ondeloc("profile", "info", self.profile))
 
+    def test_threads_of_a_forked_child_are_not_counted(self):
+        child = "import os, threading as t\nif os.fork() == 0:\n for i in range(3): t.Thread(target=id, args=(i,)).start()\nelse: os.wait()"
+        self.record("/usr/bin/python3", "-c", child)
+        self.assertEqual(json.loads(self.ondeloc("profile", "info", "--format", "json", self.profile))["threads"], 1)
+
     def test_a_killed_program_leaves_a_profile(self):
         words = [ONDELOC, "threads", "record", "-o", self.profile, "--", PROGRAM, "ring", "4", "4096", "1000000"]
         with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:

@@ -98,6 +98,7 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* block) {
 
 // Called in the order in which the program creates threads.
 void on_thread(qemu_plugin_id_t, unsigned vcpu) {
+  if (!following) return;
   const unsigned thread = counts->threads.fetch_add(1, std::memory_order_relaxed);
   if (vcpu < kMostThreads) thread_of_vcpu[vcpu] = thread;
 }
