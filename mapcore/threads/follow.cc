@@ -72,6 +72,7 @@ Result<pid_t> spawn(const std::vector<std::string>& words) {
   for (const int signal : kForwarded) sigaddset(&defaults, signal);
   for (const int signal : kOfTerminal) sigaddset(&defaults, signal);
   sigaddset(&defaults, SIGXFSZ);  // this program ignores it
+  std::signal(SIGCHLD, SIG_DFL);  // an ignored one would hide how the program ended
   posix_spawnattr_t how;
   posix_spawnattr_init(&how);
   posix_spawnattr_setsigdefault(&how, &defaults);
@@ -93,11 +94,13 @@ class Run {
         tell_(tell),
         begin_ns_(monotonic_ns()) {}
 
-  int wait() {
+  Result<int> wait() {
     int status = 0;
     for (;;) {
       const pid_t got = ::waitpid(child_, &status, WNOHANG);
-      if (got == child_ || (got < 0 && errno != EINTR)) break;
+      if (got == child_) break;
+      if (got < 0 && errno != EINTR)
+        return Error::from_errno("the kernel does not tell how the program ended");
       recording_.look(monotonic_ns());
       say_progress();
       pause();
@@ -162,7 +165,9 @@ Result<Followed> follow_threads(const FollowOptions& options, const Tell& tell) 
   const SignalsToChild signals(*child);
   Run run(*child, *recording, options, tell);
   Followed followed;
-  followed.status = run.wait();
+  const auto status = run.wait();
+  if (!status) return status.error();
+  followed.status = *status;
   followed.seconds = run.seconds();
   if (file->counts().magic.load(std::memory_order_acquire) != ondeloc_threads::kMagic)
     return Error(

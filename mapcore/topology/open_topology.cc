@@ -36,6 +36,7 @@ void keep_hwloc_quiet() {
 // hwloc follows pointers that it did not find in an XML file: a damaged one is loaded by a child
 // first. Where there is none the file is taken as sound.
 bool ends_hwloc(hwloc_topology_t topology) {
+  std::signal(SIGCHLD, SIG_DFL);  // an ignored one would hide how the child ended
   const pid_t child = fork();
   if (child == 0) {
     std::signal(SIGSEGV, SIG_DFL);

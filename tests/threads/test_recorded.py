@@ -148,6 +148,9 @@ class Recorded(unittest.TestCase):
     def test_status_of_the_program_is_passed_on(self):
         self.assertIn("status 2", self.record(PROGRAM, "no pattern", status=2).stderr)
 
+    def test_a_starter_that_ignores_sigchld_hides_no_status(self):
+        self.record(PROGRAM, "no pattern", status=2, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+
     def test_a_forked_child_is_not_counted(self):
         """The child of system() writes as much as it likes: the parent's account stays right."""
         self.record("/usr/bin/python3", "-c", "import os; os.system('exit 0'); b = bytearray(1 << 20)")
