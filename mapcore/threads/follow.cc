@@ -69,8 +69,6 @@ Result<pid_t> spawn(const std::vector<std::string>& words) {
   pointers.push_back(nullptr);
   sigset_t defaults;
   sigemptyset(&defaults);
-  for (const int signal : kForwarded) sigaddset(&defaults, signal);
-  for (const int signal : kOfTerminal) sigaddset(&defaults, signal);
   sigaddset(&defaults, SIGXFSZ);  // this program ignores it
   std::signal(SIGCHLD, SIG_DFL);  // an ignored one would hide how the program ended
   posix_spawnattr_t how;
@@ -137,12 +135,19 @@ class Run {
   double next_s_ = 0;
 };
 
-// The signals go to the program while it runs.
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+// The signals go to the program while it runs. The program ignores those that nohup or a shell's
+// '&' has this process ignore: they are passed on to nobody.
 class SignalsToChild {
  public:
   explicit SignalsToChild(pid_t child) {
     running_child = child;
-    for (const int signal : kForwarded) std::signal(signal, pass_on);
+    for (const int signal : kForwarded)
+      if (!is_ignored(signal)) std::signal(signal, pass_on);
     for (const int signal : kOfTerminal) std::signal(signal, SIG_IGN);
   }
   SignalsToChild(const SignalsToChild&) = delete;

@@ -151,6 +151,12 @@ class Recorded(unittest.TestCase):
     def test_a_starter_that_ignores_sigchld_hides_no_status(self):
         self.record(PROGRAM, "no pattern", status=2, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
 
+    def test_the_program_ignores_what_nohup_has_it_ignore(self):
+        def ignore():
+            for number in signal.SIGHUP, signal.SIGINT:
+                signal.signal(number, signal.SIG_IGN)
+        self.record("/bin/sh", "-c", "kill -HUP $PPID; kill -HUP $$; kill -INT $$; exit 7", status=7, preexec_fn=ignore)
+
     def test_a_forked_child_is_not_counted(self):
         """The child of system() writes as much as it likes: the parent's account stays right."""
         self.record("/usr/bin/python3", "-c", "import os; os.system('exit 0'); b = bytearray(1 << 20)")
