@@ -155,6 +155,19 @@ class SignalsToChild {
   ~SignalsToChild() { running_child = 0; }  // the signals stay ignored: the profile is written now
 };
 
+// Notes why the plugin did not see the end of the program, if it did not.
+std::vector<std::string> notes_of_end(const ondeloc_threads::SharedCounts& counts, int status,
+                                      const Tell& tell) {
+  if (counts.ended.load(std::memory_order_relaxed) != 0) return {};
+  if (WIFSIGNALED(status))
+    return {"the program was killed; names of threads that lived then are missing"};
+  const std::string executed =
+      "the program called exec and was not followed after that; name the program itself after "
+      "'--', and put env, numactl or taskset before 'ondeloc'";
+  tell(fmt::format("threads record: {}", executed));
+  return {executed};
+}
+
 }  // namespace
 
 Result<Followed> follow_threads(const FollowOptions& options, const Tell& tell) {
@@ -181,7 +194,9 @@ Result<Followed> follow_threads(const FollowOptions& options, const Tell& tell) 
   followed.threads = recording->threads();
   followed.bytes = recording->bytes();
   followed.events = recording->events();
-  if (Status written = recording->write(options.output, {}); !written)
+  if (Status written =
+          recording->write(options.output, notes_of_end(file->counts(), *status, tell));
+      !written)
     return std::move(written).error();
   return followed;
 }

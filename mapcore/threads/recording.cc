@@ -166,8 +166,6 @@ std::vector<std::string> ThreadRecording::own_notes() const {
         fmt::format("more than {} threads: if threads whose numbers differ by a "
                     "multiple of {} read the same line, only the first read counts",
                     kExactReaders, kExactReaders));
-  if (counts_->ended.load(kRelaxed) == 0)
-    notes.emplace_back("the program was killed; names of threads that lived then are missing");
   return notes;
 }
 

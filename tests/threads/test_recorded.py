@@ -157,6 +157,12 @@ class Recorded(unittest.TestCase):
                 signal.signal(number, signal.SIG_IGN)
         self.record("/bin/sh", "-c", "kill -HUP $PPID; kill -HUP $$; kill -INT $$; exit 7", status=7, preexec_fn=ignore)
 
+    def test_a_program_that_another_one_executes_is_not_followed(self):
+        self.assertIn("called exec", self.record("/usr/bin/env", "A=1", PROGRAM, "pairs", "2", "64", "1").stderr)
+        info = self.ondeloc("profile", "info", self.profile)
+        self.assertIn("called exec", info)
+        self.assertNotIn("was killed", info)
+
     def test_a_forked_child_is_not_counted(self):
         """The child of system() writes as much as it likes: the parent's account stays right."""
         self.record("/usr/bin/python3", "-c", "import os; os.system('exit 0'); b = bytearray(1 << 20)")
