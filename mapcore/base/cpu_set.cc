@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "mapcore/base/ranges_text.h"
 #include "mapcore/base/text.h"
 
 namespace ondeloc {
@@ -111,15 +112,9 @@ std::vector<PuOs> CpuSet::to_vector() const {
 }
 
 std::string CpuSet::to_list() const {
-  std::string text;
-  for (int low = first(); low >= 0;) {
-    int high = low;
-    while (test(PuOs(high + 1))) ++high;
-    if (!text.empty()) text += ',';
-    text += high == low ? fmt::format("{}", low) : fmt::format("{}-{}", low, high);
-    low = next(high);
-  }
-  return text;
+  std::vector<int> cpus;
+  for (int cpu = first(); cpu >= 0; cpu = next(cpu)) cpus.push_back(cpu);
+  return ranges_text(cpus);
 }
 
 bool CpuSet::is_subset_of(const CpuSet& other) const { return (*this - other).empty(); }

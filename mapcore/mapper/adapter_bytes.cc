@@ -40,10 +40,10 @@ std::vector<ReportAdapter> bytes_by_adapter(std::span<const Device> devices, con
   return list;
 }
 
-CpuSet ranks_far_from_adapters(std::span<const Device> devices, const Report& report) {
-  CpuSet far;
+RankList ranks_far_from_adapters(std::span<const Device> devices, const Report& report) {
+  RankList far;
   for_each_sender(devices, report, [&](const ReportCell& cell, std::size_t, bool is_near) {
-    if (!is_near && cell.bytes > 0) far.set(PuOs(cell.src));
+    if (!is_near && cell.bytes > 0) far.add(WorldRank(cell.src));
   });
   return far;
 }

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "mapcore/base/cpu_set.h"
 #include "mapcore/devices/device.h"
+#include "mapcore/mapper/rank_list.h"
 #include "mapcore/report/report.h"
 
 namespace ondeloc {
@@ -19,6 +19,6 @@ namespace ondeloc {
 std::vector<ReportAdapter> bytes_by_adapter(std::span<const Device> devices, const Report& report);
 
 // The world ranks whose bytes are `far_bytes` of an adapter. REQUIRES: as above.
-CpuSet ranks_far_from_adapters(std::span<const Device> devices, const Report& report);
+RankList ranks_far_from_adapters(std::span<const Device> devices, const Report& report);
 
 }  // namespace ondeloc

@@ -10,6 +10,7 @@
 #include "mapcore/base/text.h"
 #include "mapcore/binding/memory.h"
 #include "mapcore/mapper/adapter_bytes.h"
+#include "mapcore/mapper/rank_list.h"
 #include "mapcore/mapper/report_levels.h"
 #include "mapcore/options/option_table.h"
 #include "mapcore/step/rank_notes.h"
@@ -98,9 +99,9 @@ void add_predictions(const MappingRound& round, Report& report) {
 
 // Slurm, a rankfile or the ranks themselves chose these CPUs.
 std::string note_of_ranks_away(const Report& report) {
-  CpuSet away;  // world ranks
+  RankList away;
   for (const ReportRank& rank : report.ranks)
-    if (rank.gpus_near_at_end == false) away.set(PuOs(rank.rank));
+    if (rank.gpus_near_at_end == false) away.add(WorldRank(rank.rank));
   if (away.empty()) return "";
   return fmt::format(
       "GPUs: ranks {} are bound away from their GPUs; `ondeloc topology` lists the CPUs near each",
@@ -110,7 +111,7 @@ std::string note_of_ranks_away(const Report& report) {
 // Ranks that the mapper moves are where the cost model wants them: only a rankfile is worth a word.
 std::string note_of_far_senders(const MapperState& state, const Report& report) {
   if (state.config.options.mode != Mode::kStatic) return "";
-  const CpuSet far = ranks_far_from_adapters(state.machine.devices, report);
+  const RankList far = ranks_far_from_adapters(state.machine.devices, report);
   if (far.empty()) return "";
   return fmt::format(
       "network adapters: ranks {} are bound away from the adapter that they send through; "

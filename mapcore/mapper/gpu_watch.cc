@@ -9,6 +9,7 @@
 #include "mapcore/devices/process_environment.h"
 #include "mapcore/devices/rank_adapter.h"
 #include "mapcore/devices/sysfs.h"
+#include "mapcore/mapper/rank_list.h"
 
 namespace ondeloc {
 namespace {
@@ -20,8 +21,8 @@ constexpr unsigned kFullLookEvery = 8;
 constexpr std::string_view kInitialPids = "pid:[4026531836]";
 
 // "rank 3", "ranks 0-2,7".
-std::string ranks_text(const CpuSet& world) {
-  return fmt::format("rank{} {}", world.count() == 1 ? "" : "s", world.to_list());
+std::string ranks_text(const RankList& ranks) {
+  return fmt::format("rank{} {}", ranks.count() == 1 ? "" : "s", ranks.to_list());
 }
 
 }  // namespace
@@ -140,10 +141,10 @@ void GpuWatch::fill(LocalRank rank, ReportRank& line) const {
 }
 
 std::vector<std::string> GpuWatch::notes(const Ranks& ranks) const {
-  CpuSet near, unknown;  // world ranks
+  RankList near, unknown;
   for (const LocalRank rank : ranks_.ids()) {
     if (!ranks_[rank].use.any()) continue;
-    (ranks_[rank].near.empty() ? unknown : near).set(PuOs(ranks.at(rank).world.value));
+    (ranks_[rank].near.empty() ? unknown : near).add(ranks.at(rank).world);
   }
   std::vector<std::string> notes;
   if (!near.empty())

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "mapcore/mapper/node_pairs.h"
+#include "mapcore/mapper/rank_list.h"
 
 namespace ondeloc {
 namespace {
@@ -78,11 +79,11 @@ void PageWatch::fill(LocalRank rank, ReportRank& line) const {
 }
 
 std::string PageWatch::note(const Ranks& ranks) const {
-  CpuSet far;  // world ranks
+  RankList far;
   double most = 0;
   for (const LocalRank rank : seen_.ids()) {
     if (!seen_[rank].pages || seen_[rank].far < kMuch) continue;
-    far.set(PuOs(ranks.at(rank).world.value));
+    far.add(ranks.at(rank).world);
     most = std::max(most, seen_[rank].far);
   }
   if (far.empty()) return "";

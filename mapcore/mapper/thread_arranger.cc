@@ -7,6 +7,7 @@
 #include <span>
 
 #include "mapcore/map/mapping.h"
+#include "mapcore/mapper/rank_list.h"
 
 namespace ondeloc {
 namespace {
@@ -147,9 +148,9 @@ void ThreadArranger::fill(LocalRank rank, ReportRank& line) const {
 std::vector<std::string> ThreadArranger::notes(const Ranks& ranks) const {
   std::vector<std::string> notes;
   for (const StateText& row : kStateTexts) {
-    CpuSet those;  // world ranks
+    RankList those;
     for (const LocalRank rank : teams_.ids())
-      if (teams_[rank].team.state() == row.state) those.set(PuOs(ranks.at(rank).world.value));
+      if (teams_[rank].team.state() == row.state) those.add(ranks.at(rank).world);
     if (!those.empty())
       notes.push_back(
           fmt::format("threads={}: ranks {}: {}", enum_name(how_), those.to_list(), row.text));

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "mapcore/binding/memory.h"
+#include "mapcore/mapper/rank_list.h"
 
 namespace ondeloc {
 namespace {
@@ -141,10 +142,9 @@ std::vector<std::string> ThreadSampler::notes(const Ranks& ranks) const {
         threads_ > 0 ? " of some ranks" : "", why_));
   if (!why_.empty() && threads_ == 0) return notes;
   const auto add = [&](const char* text, auto condition) {
-    CpuSet those;  // world ranks
+    RankList those;
     for (const LocalRank rank : ranks_.ids())
-      if (!ranks_[rank].threads.empty() && condition(ranks_[rank]))
-        those.set(PuOs(ranks.at(rank).world.value));
+      if (!ranks_[rank].threads.empty() && condition(ranks_[rank])) those.add(ranks.at(rank).world);
     if (!those.empty())
       notes.push_back(fmt::format("threads=sample: ranks {}: {}", those.to_list(), text));
   };

@@ -44,6 +44,9 @@ TEST_CASE("all ranks send through the only adapter, from near or far") {
                                        adapter(DeviceKind::kEthernet, "eth0", "8-15")};
   CHECK(text_of(devices, two_ranks("", "")) == "mlx5_0 100+30;");
   CHECK(ranks_far_from_adapters(devices, two_ranks("", "")).to_list() == "5");
+  Report large = two_ranks("", "");
+  large.ranks[1].rank = large.off_node[1].src = 8192;  // more than a node has CPUs
+  CHECK(ranks_far_from_adapters(devices, large).to_list() == "8192");
 }
 
 TEST_CASE("the adapters that nic= chose for the ranks count") {
