@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 #include <linux/perf_event.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <charconv>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "mapcore/base/cpu_set.h"
 #include "mapcore/base/text.h"
@@ -21,6 +23,7 @@ constexpr const char* kPmus = "/sys/bus/event_source/devices";
 // Intel's integrated memory controllers. Other makers' PMUs count other units.
 constexpr std::string_view kController = "uncore_imc";
 constexpr std::size_t kMostThreads = 4096;  // a descriptor each
+constexpr const char* kCounter = "counter of cache misses";
 
 struct ControllerEvent {
   const char* name;
@@ -71,30 +74,41 @@ std::vector<PuOs> cpus_of(const std::string& list) {
   return cpus ? cpus->to_vector() : std::vector<PuOs>();
 }
 
+// The mapper needs descriptors for other things too, so the counters take half of them.
+rlim_t own_files_limit() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
 }  // namespace
 
 PerfKind cache_miss_event() { return {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES}; }
 
+void RankMisses::give_up(std::string why) {
+  why_ = std::move(why);
+  gave_up_ = true;
+  events_.clear();
+}
+
 void RankMisses::count(pid_t process) {
   for (const pid_t thread : read_threads(process)) {
-    if (events_.size() >= kMostThreads) {
-      why_ = fmt::format("the ranks have more than {} threads", kMostThreads);
-      return;
-    }
+    if (events_.size() >= kMostThreads)
+      return give_up(fmt::format("the ranks have more than {} threads", kMostThreads));
+    if (events_.size() >= own_files_limit() / 2) return give_up(why_no_perf(EMFILE, kCounter));
     auto event = PerfEvent::of_thread(kind_, thread);
     if (event) {
       why_.clear();
       events_.push_back(*std::move(event));
     } else if (event.error().code() != ESRCH) {  // the thread has ended
-      why_ = why_no_perf(event.error().code(), "counter of cache misses");
-      return;
+      return give_up(why_no_perf(event.error().code(), kCounter));
     }
   }
 }
 
 void RankMisses::look(const Ranks& ranks) {
   for (const RankState& rank : ranks.all())
-    if (rank.attached() && !rank.ended && seen_.insert(rank.process).second) count(rank.process);
+    if (!gave_up_ && rank.attached() && !rank.ended && seen_.insert(rank.process).second)
+      count(rank.process);
 }
 
 void RankMisses::fill(ReportCounters& counters) const {

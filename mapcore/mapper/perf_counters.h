@@ -34,11 +34,13 @@ class RankMisses {
 
  private:
   void count(pid_t process);
+  void give_up(std::string why);  // closes the counters: a sum without all threads is not told
 
   PerfKind kind_;
   std::set<pid_t> seen_;
   std::vector<PerfEvent> events_;
   std::string why_ = "no rank was counted";
+  bool gave_up_ = false;
 };
 
 class ControllerBytes {

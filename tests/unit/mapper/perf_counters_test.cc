@@ -4,15 +4,20 @@
 #include "mapcore/mapper/perf_counters.h"
 
 #include <linux/perf_event.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "mapcore/binding/proc.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/step/waiting_ranks.h"
 #include "tests/unit/temp_dir.h"
@@ -95,6 +100,37 @@ TEST_CASE("an event that the machine lacks, and no rank at all, have their sente
       counted.why_no_misses.find("this machine has no counter of cache misses") == 0 ||
       counted.why_no_misses.find(kRefused) == 0;
   CHECK(told);
+}
+
+TEST_CASE("without descriptors for all threads the counters are closed, and no sum is told") {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  constexpr int kThreads = 60;
+  const WaitingRanks one(Masks{{1}}), many(Masks{{1}}, 0, [] {
+    for (int more = 1; more < kThreads; ++more) std::thread(WaitingRanks::wait_for_end).detach();
+    WaitingRanks::wait_for_end();
+  });
+  Ranks few_threads(1), many_threads(1);
+  few_threads.refresh(one.view());
+  many_threads.refresh(many.view());
+  if (!misses_of(few_threads, kTaskClock).cache_misses) ONDELOC_SKIP("needs perf events");
+  while (read_threads(many.pid(0)).size() < kThreads) usleep(1000);
+  const auto before = open_files();
+  rlimit usual{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  const rlimit tight{40, usual.rlim_max};
+  RankMisses misses(kTaskClock);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &tight) == 0);
+  misses.look(many_threads);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &usual) == 0);
+  CHECK(open_files() == before);
+  misses.look(few_threads);
+  ReportCounters counters;
+  misses.fill(counters);
+  CHECK_FALSE(counters.cache_misses);
+  CHECK(counters.why_no_misses == "the limit of open files (ulimit -Hn) is too low");
 }
 
 TEST_CASE("the events of a memory controller are read as /sys describes them") {

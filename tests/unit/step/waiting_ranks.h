@@ -21,7 +21,9 @@ namespace ondeloc {
 class WaitingRanks {
  public:
   // `owner`: whom they give as the process that attached; 0: themselves.
-  explicit WaitingRanks(const std::vector<std::vector<std::uint64_t>>& masks, pid_t owner = 0)
+  // `life`: what they do; it does not return.
+  explicit WaitingRanks(const std::vector<std::vector<std::uint64_t>>& masks, pid_t owner = 0,
+                        void (*life)() = wait_for_end)
       : segment_(make_segment(static_cast<std::uint32_t>(masks.size()))),
         view_(*SegmentView::open(segment_.get())) {
     const std::uint64_t size = view_.header().segment_size;
@@ -30,9 +32,7 @@ class WaitingRanks {
     auto* slots = reinterpret_cast<ondeloc_slot*>(base + view_.header().slots_offset);
     for (std::uint32_t rank = 0; rank < masks.size(); ++rank) {
       const pid_t pid = fork();
-      if (pid == 0) {
-        for (;;) pause();
-      }
+      if (pid == 0) life();
       pids_.push_back(pid);
       write_task_slot(segment_.get(),
                       {rank, rank, pid, process_start_time(pid), std::span(masks[rank])});
@@ -48,6 +48,9 @@ class WaitingRanks {
   WaitingRanks(const WaitingRanks&) = delete;
   WaitingRanks& operator=(const WaitingRanks&) = delete;
 
+  [[noreturn]] static void wait_for_end() {
+    for (;;) pause();
+  }
   const SegmentView& view() const { return view_; }
   pid_t pid(std::size_t rank) const { return pids_[rank]; }
 
