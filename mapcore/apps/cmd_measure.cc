@@ -5,6 +5,7 @@
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/say.h"
 #include "mapcore/base/new_file.h"
+#include "mapcore/binding/memory.h"
 #include "mapcore/measure/measure.h"
 #include "mapcore/topology/load.h"
 
@@ -27,6 +28,7 @@ Result<std::string> run_measure(const MeasureCommand& command) {
   MeasureOptions options;
   options.seconds = command.seconds;
   options.progress = [](const std::string& what) { say(fmt::format("measuring {}", what)); };
+  options.free_on = room_on_node;
   const auto file = measure_machine(*whole, machine, options);
   if (!file) return Error(file.error()).within("measure");
   if (file->busy)

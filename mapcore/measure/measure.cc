@@ -19,12 +19,10 @@ namespace ondeloc {
 namespace {
 
 constexpr std::size_t kPairsOfDomain = 3;
-constexpr std::size_t kMostLinks = 64;          // pairs of nodes, both directions
-constexpr std::size_t kMostMemory = 1u << 30;   // bytes of all readers together
-constexpr std::size_t kLeastBuffer = 8u << 20;  // of a reader
-constexpr double kNoisy = 0.25;                 // spread of the latencies
-constexpr double kMostLatency = 20e-6;          // seconds: the node was busy all the time
-constexpr double kBusyLoad = 0.5;               // of the CPUs, before the measurement
+constexpr std::size_t kMostLinks = 64;  // pairs of nodes, both directions
+constexpr double kNoisy = 0.25;         // spread of the latencies
+constexpr double kMostLatency = 20e-6;  // seconds: the node was busy all the time
+constexpr double kBusyLoad = 0.5;       // of the CPUs, before the measurement
 
 // One PU of each core.
 std::vector<const Pu*> one_of_each_core(const Machine& machine) {
@@ -121,19 +119,18 @@ class Measurement {
     return readers;
   }
 
+  Result<std::vector<double>> rates_of(const std::vector<Reader>& readers, double seconds) const {
+    const auto bytes = buffer_size(machine_, readers, options_.free_on);
+    if (!bytes) return bytes.error();
+    return measure_reads(readers, *bytes, seconds);
+  }
+
   Result<double> rate_of(const std::vector<Reader>& readers, double seconds) const {
-    auto rates = measure_reads(readers, buffer_for(readers.size()), seconds);
+    auto rates = rates_of(readers, seconds);
     if (!rates) return std::move(rates).error();
     double sum = 0;
     for (const double rate : *rates) sum += rate;
     return sum;
-  }
-  // More than the caches hold, if memory allows.
-  std::size_t buffer_for(std::size_t readers) const {
-    std::uint64_t cache = 0;
-    for (const Llc& llc : machine_.llcs) cache = std::max(cache, llc.bytes);
-    const std::size_t wanted = std::max<std::size_t>(kLeastBuffer, 4 * cache / readers);
-    return std::min(wanted, std::max<std::size_t>(kLeastBuffer / 4, kMostMemory / readers));
   }
 
   Status measure_memory() {
@@ -154,7 +151,7 @@ class Measurement {
     options_.progress("memory of all NUMA nodes at once");
     std::vector<Reader> readers;
     for (const Pu* pu : cores_) readers.push_back({pu->os, pu->os});
-    const auto rates = measure_reads(readers, buffer_for(readers.size()), seconds);
+    const auto rates = rates_of(readers, seconds);
     if (!rates) return Error(rates.error());
     for (std::size_t i = 0; i < readers.size(); ++i)
       file_.nodes[cores_[i]->node.value].shared += (*rates)[i];

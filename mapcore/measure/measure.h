@@ -8,13 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "mapcore/measure/buffer_size.h"
 #include "mapcore/topology/machine_file.h"
 
 namespace ondeloc {
 
 struct MeasureOptions {
-  double seconds = 20;  // about; never more than 30 with the default
+  double seconds = 20;  // about; seldom more than 30 with the default
   std::function<void(const std::string&)> progress = [](const std::string&) {};
+  FreeMemory free_on = [](int) { return std::nullopt; };
 };
 
 struct PuPair {
