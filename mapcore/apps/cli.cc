@@ -163,6 +163,11 @@ Result<int> number_of_ranks(const CommMatrix& matrix, int wanted) {
       fmt::format("--ranks: {} is below the {} ranks of the matrix", wanted, matrix.ranks));
 }
 
+PlacedRanks ranks_to_place(const CommMatrix& matrix, int wanted, const std::vector<int>& world) {
+  if (!world.empty()) return {world.back() + 1, true, world};
+  return {std::max(matrix.ranks, wanted), matrix.may_have_more && wanted == 0, {}};
+}
+
 void add_slot_options(CLI::App& command, SlotOptions& options) {
   add_ranks_option(command, options.ranks);
   command
@@ -221,14 +226,15 @@ SlotSet free_slots(const MachineChoice& choice, const SlotOptions& options, int 
 }
 
 // The CPUs of a present mapping are the slots, so that --cpus-per-task must not ask for more.
-Status check_widths(const SlotPlan& plan, const SlotOptions& options, const std::string& previous) {
+Status check_widths(const SlotPlan& plan, const SlotOptions& options, const std::string& previous,
+                    const RankNames& names) {
   for (std::size_t rank = 0; options.cpus_per_task > 0 && rank < plan.initial.size(); ++rank) {
     const int count = plan.slots[plan.initial[rank]].pus.count();
     if (count >= options.cpus_per_task) continue;  // whole cores may be more
     return Error(fmt::format(
         "--cpus-per-task: {}, but mapping '{}' gives rank {} {}: leave the option out to use the "
         "CPUs of the mapping",
-        options.cpus_per_task, name_of_input(previous), rank, counted(count, "CPU")));
+        options.cpus_per_task, name_of_input(previous), names.of(rank), counted(count, "CPU")));
   }
   return {};
 }
@@ -237,7 +243,7 @@ Status check_widths(const SlotPlan& plan, const SlotOptions& options, const std:
 
 Result<Layout> plan_layout(const MachineChoice& choice, const MachineOptions& machine,
                            const SlotOptions& options, const CommMatrix& matrix,
-                           const std::string& previous) {
+                           const std::string& previous, const std::vector<int>& world) {
   const auto wanted = number_of_ranks(matrix, options.ranks);
   if (!wanted) return wanted.error();
   int ranks = *wanted;
@@ -248,7 +254,7 @@ Result<Layout> plan_layout(const MachineChoice& choice, const MachineOptions& ma
         choice.machine, free_slots(choice, options, ranks), choice.model, {}, &choice.whole, ranks};
   }
   const auto placement = read_placement(previous, choice.whole, choice.usable,
-                                        {ranks, matrix.may_have_more && options.ranks == 0, {}});
+                                        ranks_to_place(matrix, options.ranks, world));
   if (!placement) return placement.error();
   ranks = static_cast<int>(placement->size());
   CpuSet used;
@@ -263,7 +269,8 @@ Result<Layout> plan_layout(const MachineChoice& choice, const MachineOptions& ma
         fmt::format("mapping '{}' gives its ranks CPUs in different numbers: "
                     "none can take another's place",
                     name_of_input(previous)));
-  if (Status same = check_widths(*plan, options, previous); !same) return std::move(same).error();
+  if (Status same = check_widths(*plan, options, previous, {world}); !same)
+    return std::move(same).error();
   CostModel model = CostModel::from(plan->machine, choice.overrides);
   return Layout{std::move(plan->machine), std::move(plan->slots), std::move(model),
                 std::move(plan->initial), &choice.whole,          ranks};

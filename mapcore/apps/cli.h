@@ -92,6 +92,9 @@ void add_slot_options(CLI::App& command, SlotOptions& options);
 void add_ranks_option(CLI::App& command, int& ranks);
 // The ranks of the matrix, or `wanted` ones. Error: fewer are wanted than the matrix has.
 Result<int> number_of_ranks(const CommMatrix& matrix, int wanted);
+// The ranks that a mapping must place: `world`, which are those of a node, or, if that is empty,
+// as many as number_of_ranks() says.
+PlacedRanks ranks_to_place(const CommMatrix& matrix, int wanted, const std::vector<int>& world);
 
 // The slots that ranks may have, and where `previous` (a file; empty: none) puts them now.
 struct Layout {
@@ -104,9 +107,10 @@ struct Layout {
   RankNames names = {};
   std::vector<double> off_node = {};  // bytes of each rank to other nodes; empty: none known
 };
+// `world`: the numbers in `previous` of the ranks of the matrix; empty: rank i is i.
 Result<Layout> plan_layout(const MachineChoice& choice, const MachineOptions& machine,
                            const SlotOptions& options, const CommMatrix& matrix,
-                           const std::string& previous);
+                           const std::string& previous, const std::vector<int>& world = {});
 
 // The ranks of a placement, each with the node that it counts on: the node where it has most CPUs.
 // If all ranks have the same CPUs of several nodes, they count as dealt evenly to the nodes.

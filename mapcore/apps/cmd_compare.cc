@@ -172,7 +172,8 @@ class Layouts {
       slots.cpus_per_task = recorded_cpus_;
     std::optional<Planned>& planned = slots.single_threads ? single_threads_ : usual_;
     if (!planned) {
-      auto layout = plan_layout(place_, options_.machine, slots, work_.matrix, options_.previous);
+      auto layout = plan_layout(place_, options_.machine, slots, work_.matrix, options_.previous,
+                                work_.part.ranks);
       if (!layout) return std::move(layout).error();
       layout->off_node = work_.off_node;
       planned.emplace(*std::move(layout), work_.matrix);

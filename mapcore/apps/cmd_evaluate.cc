@@ -246,11 +246,8 @@ Result<RankCpus> read_mapping(const EvaluateOptions& options, const MachineChoic
   const CommMatrix& first = series.matrices.front();
   const auto ranks = number_of_ranks(first, options.ranks);
   if (!ranks) return ranks.error();
-  PlacedRanks placed{*ranks, first.may_have_more && options.ranks == 0, {}};
-  if (!series.part.ranks.empty()) placed = {series.part.ranks.back() + 1, true, series.part.ranks};
-  const auto placement = read_placement(options.mapping, choice.whole, choice.usable, placed);
-  if (!placement) return placement.error();
-  return placement_of_part(*placement, series.part);
+  return read_placement(options.mapping, choice.whole, choice.usable,
+                        ranks_to_place(first, options.ranks, series.part.ranks));
 }
 
 Result<std::string> run_evaluate(const EvaluateOptions& options) {

@@ -66,14 +66,15 @@ Result<RankPlaces> places_of(const PictureOptions& options, const PlacedRanks& r
   if (!choice) return choice.error();
   const auto placement = read_placement(options.mapping, choice->whole, choice->usable, ranks);
   if (!placement) return placement.error();
-  RankPlaces places;
-  for (const CpuSet& pus : *placement) {
-    const Slot slot = pus.empty() ? Slot{} : make_slot(choice->machine, pus);
-    places.node.push_back(pus.empty() ? kOtherNodes : choice->machine.nodes[slot.node].os);
-    places.cache.push_back(slot.seat.llc.value);
+  const auto count = static_cast<std::size_t>(ranks.count);
+  RankPlaces places{std::vector<int>(count, kOtherNodes), std::vector<int>(count, -1)};
+  const RankNames names{ranks.needed};
+  for (std::size_t i = 0; i < placement->size(); ++i) {
+    const auto rank = static_cast<std::size_t>(names.of(i));
+    const Slot slot = make_slot(choice->machine, (*placement)[i]);
+    places.node[rank] = choice->machine.nodes[slot.node].os;
+    places.cache[rank] = slot.seat.llc.value;
   }
-  places.node.resize(static_cast<std::size_t>(ranks.count), kOtherNodes);
-  places.cache.resize(static_cast<std::size_t>(ranks.count), -1);
   return places;
 }
 

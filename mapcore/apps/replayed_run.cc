@@ -65,7 +65,8 @@ Result<ReplayedSource> replay_with_layout(const ReplaySetup& setup, TrafficSourc
   auto series = read_series(source, file, setup.loop.seconds);
   if (!series) return std::move(series).error();
   std::vector<CommMatrix>& matrices = series->matrices;
-  auto layout = plan_layout(*choice, setup.machine, setup.slots, matrices.front(), setup.start);
+  auto layout = plan_layout(*choice, setup.machine, setup.slots, matrices.front(), setup.start,
+                            series->part.ranks);
   if (!layout) return std::move(layout).error();
   if (layout->previous.empty()) {
     for (int rank = 0; rank < layout->ranks; ++rank) layout->previous.emplace_back(rank);

@@ -144,14 +144,4 @@ Result<SeriesWorkload> read_series(TrafficSource& source, const std::string& fil
   return work;
 }
 
-RankCpus placement_of_part(const RankCpus& placement, const NodePart& part) {
-  if (part.ranks.empty()) return placement;
-  RankCpus own;
-  for (const int rank : part.ranks) {
-    const auto at = static_cast<std::size_t>(rank);
-    own.push_back(at < placement.size() ? placement[at] : CpuSet());
-  }
-  return own;
-}
-
 }  // namespace ondeloc::cli

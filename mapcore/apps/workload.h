@@ -46,7 +46,4 @@ struct SeriesWorkload {
 };
 Result<SeriesWorkload> read_series(TrafficSource& source, const std::string& file, double seconds);
 
-// The placement of the ranks of a workload alone.
-RankCpus placement_of_part(const RankCpus& placement, const NodePart& part);
-
 }  // namespace ondeloc::cli

@@ -11,12 +11,13 @@
 
 namespace ondeloc {
 
-// The CPUs of every rank, all of them in `usable`. "-" is standard input. An error about CPUs that
-// the host does not have says that --topology names another machine.
+// The CPUs of the ranks that need some, by ascending rank, all of them in `usable`. "-" is standard
+// input. An error about CPUs that the host does not have says that --topology names another
+// machine.
 Result<RankCpus> read_placement(const std::string& path, const Machine& machine,
                                 const CpuSet& usable, const PlacedRanks& ranks);
 
 // The CPUs at the end of the ranks of a report.
-Result<RankCpus> parse_report_placement(std::string_view text, const std::string& name);
+Result<WorldCpus> parse_report_placement(std::string_view text, const std::string& name);
 
 }  // namespace ondeloc

@@ -11,7 +11,6 @@
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
-#include "mapcore/comm/matrix_io.h"
 #include "mapcore/rankfile/rankfile.h"
 #include "mapcore/rankfile/resolve.h"
 
@@ -35,29 +34,35 @@ std::optional<int> index_in(const Json& value, int limit) {
   return static_cast<int>(number);
 }
 
-Status add_rank(const Json& entry, RankCpus& placement) {
+Status add_rank(const Json& entry, WorldCpus& placement) {
   if (!entry.is_object() || !entry.contains("rank") || !entry.contains("pus"))
     return Error(R"(an entry of "ranks" needs "rank" and "pus")");
-  const auto rank = index_in(entry["rank"], kMaxMatrixRanks);
+  const auto rank = index_in(entry["rank"], kMaxWorldRank + 1);
   if (!rank) return Error(fmt::format("rank {} is out of range", shorten(entry["rank"].dump())));
-  const auto at = static_cast<std::size_t>(*rank);
-  if (placement.size() <= at) placement.resize(at + 1);
-  if (!placement[at].empty()) return Error(fmt::format("rank {} appears twice", *rank));
+  if (placement.contains(*rank)) return Error(fmt::format("rank {} appears twice", *rank));
   if (!entry["pus"].is_array() || entry["pus"].empty())
     return Error(fmt::format("rank {}: \"pus\" is not a list of CPU numbers", *rank));
+  CpuSet pus;
   for (const Json& pu : entry["pus"]) {
     const auto os = index_in(pu, CpuSet::kMaxCpu);
     if (!os) {
       return Error(fmt::format("rank {}: '{}' is not a CPU number", *rank, shorten(pu.dump())));
     }
-    placement[at].set(PuOs(*os));
+    pus.set(PuOs(*os));
   }
-  return {};
+  return place_rank(placement, *rank, std::move(pus));
 }
 
 }  // namespace
 
-Result<RankCpus> parse_mapping_json(std::string_view text, std::string_view name) {
+Status place_rank(WorldCpus& placement, int rank, CpuSet pus) {
+  placement[rank] = std::move(pus);
+  if (placement.size() <= kMostPlacedRanks) return {};
+  return Error(fmt::format("the file places more than {} ranks; a mapping is of one node",
+                           kMostPlacedRanks));
+}
+
+Result<WorldCpus> parse_mapping_json(std::string_view text, std::string_view name) {
   if (is_json_too_deep(text))
     return Error(fmt::format(
         "mapping '{}': brackets nest deeper than {}; ondeloc never writes such a mapping", name,
@@ -66,7 +71,7 @@ Result<RankCpus> parse_mapping_json(std::string_view text, std::string_view name
   if (document.is_discarded()) return Error(fmt::format("mapping '{}': not valid JSON", name));
   if (!document.is_object() || !document.contains("ranks") || !document["ranks"].is_array())
     return Error(fmt::format("mapping '{}': the document has no list \"ranks\"", name));
-  RankCpus placement;
+  WorldCpus placement;
   for (const Json& entry : document["ranks"]) {
     if (Status added = add_rank(entry, placement); !added)
       return std::move(added).error().within(fmt::format("mapping '{}'", name));
@@ -93,8 +98,8 @@ std::string hint_at_topology(const Machine& machine, const CpuSet& usable) {
   return " (on this machine; name the machine of the ranks with --topology)";
 }
 
-Result<RankCpus> placement_of_threads(const Rankfile& file, const std::string& name,
-                                      const Machine& machine, const CpuSet& usable) {
+Result<WorldCpus> placement_of_threads(const Rankfile& file, const std::string& name,
+                                       const Machine& machine, const CpuSet& usable) {
   const RankfileEntry& entry = file.entries.begin()->second;
   const auto pus = resolve_slots(entry, machine, usable, file.relative);
   auto threads = pus ? resolve_threads(entry, machine, usable, file.relative, *pus)
@@ -102,57 +107,52 @@ Result<RankCpus> placement_of_threads(const Rankfile& file, const std::string& n
   if (!threads)
     return Error(fmt::format("rankfile '{}': {}{}", name, threads.error().message(),
                              hint_at_topology(machine, usable)));
+  WorldCpus placement;
   for (CpuSet& thread : *threads)
-    if (thread.empty()) thread = *pus;
-  return threads;
-}
-
-bool must_have_place(const PlacedRanks& ranks, int rank) {
-  return ranks.needed.empty() || std::binary_search(ranks.needed.begin(), ranks.needed.end(), rank);
+    placement[static_cast<int>(placement.size())] = thread.empty() ? *pus : std::move(thread);
+  return placement;
 }
 
 }  // namespace
 
-Result<RankCpus> parse_rankfile_placement(std::string_view text, const std::string& name,
-                                          const Machine& machine, const CpuSet& usable) {
+Result<WorldCpus> parse_rankfile_placement(std::string_view text, const std::string& name,
+                                           const Machine& machine, const CpuSet& usable) {
   const auto file = parse_rankfile(text, name);
   if (!file) return file.error();
   if (Status one = check_one_node(*file); !one)
     return std::move(one).error().within(fmt::format("rankfile '{}'", name));
   if (file->entries.size() == 1 && !file->entries.begin()->second.threads.empty())
     return placement_of_threads(*file, name, machine, usable);
-  RankCpus placement;
+  WorldCpus placement;
   for (const auto& [rank, entry] : file->entries) {
-    if (rank.value >= kMaxMatrixRanks)
-      return Error(fmt::format("rankfile '{}': line {}: rank {} is beyond the {} ranks of a matrix",
-                               name, entry.line, rank.value, kMaxMatrixRanks));
     auto pus = resolve_slots(entry, machine, usable, file->relative);
     if (!pus)
       return Error(fmt::format("rankfile '{}': {}{}", name, pus.error().message(),
                                hint_at_topology(machine, usable)));
-    const auto at = static_cast<std::size_t>(rank.value);
-    if (placement.size() <= at) placement.resize(at + 1);
-    placement[at] = *std::move(pus);
+    if (Status placed = place_rank(placement, rank.value, *std::move(pus)); !placed)
+      return std::move(placed).error().within(
+          fmt::format("rankfile '{}': line {}", name, entry.line));
   }
   return placement;
 }
 
-Status check_placement(const RankCpus& placement, const Machine& machine, const CpuSet& usable,
+Status check_placement(const WorldCpus& placement, const Machine& machine, const CpuSet& usable,
                        PlacedRanks ranks) {
-  if (ranks.may_be_more) ranks.count = std::max(ranks.count, static_cast<int>(placement.size()));
-  if (placement.size() > static_cast<std::size_t>(ranks.count)) {
-    return Error(fmt::format("the file places rank {}, but there are {} ranks (0 to {})",
-                             placement.size() - 1, ranks.count, ranks.count - 1));
+  const int last = placement.empty() ? -1 : placement.rbegin()->first;
+  if (ranks.may_be_more) ranks.count = std::max(ranks.count, last + 1);
+  if (last >= ranks.count) {
+    return Error(fmt::format("the file places rank {}, but there are {} ranks (0 to {})", last,
+                             ranks.count, ranks.count - 1));
   }
   for (int rank = 0; rank < ranks.count; ++rank) {
-    const auto at = static_cast<std::size_t>(rank);
-    const bool placed = at < placement.size() && !placement[at].empty();
-    if (!placed && must_have_place(ranks, rank))
+    const auto at = placement.find(rank);
+    const bool placed = at != placement.end() && !at->second.empty();
+    if (!placed && ranks.needs(rank))
       return Error(fmt::format("the file does not place rank {}", rank));
     if (!placed) continue;
-    if (!placement[at].is_subset_of(usable)) {
+    if (!at->second.is_subset_of(usable)) {
       return Error(fmt::format("rank {} is on CPUs {}, outside {}{}", rank,
-                               shorten(placement[at].to_list()), shorten(usable.to_list()),
+                               shorten(at->second.to_list()), shorten(usable.to_list()),
                                hint_at_topology(machine, usable)));
     }
   }

@@ -5,6 +5,8 @@
 // functions.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,34 +17,44 @@
 
 namespace ondeloc {
 
-// placement[rank] = PUs by OS index; empty if a rankfile leaves the rank out.
+// placement[rank] = PUs by OS index.
 using RankCpus = std::vector<CpuSet>;
+// The PUs of each rank that a file places, by its number in MPI_COMM_WORLD. The ranks of one node
+// may have any numbers, so the number of entries is bounded, not the numbers.
+using WorldCpus = std::map<int, CpuSet>;
+inline constexpr std::size_t kMostPlacedRanks = CpuSet::kMaxCpu;  // one on each CPU of a node
 
 RankCpus placement_of(const SlotSet& slots, const Mapping& mapping);
 
 inline constexpr std::size_t kMaxMappingBytes = 64u << 20;
 
 // Parses the JSON that to_json() writes; only "ranks" is read. Errors: text that is not JSON, a
-// rank that is missing, appears twice or is out of range, no PU, a PU that is not a number,
-// brackets that nest deeper than kMaxJsonDepth.
-Result<RankCpus> parse_mapping_json(std::string_view text, std::string_view name);
+// rank that is missing, appears twice or is out of range, no PU, a PU that is not a number, more
+// than kMostPlacedRanks ranks, brackets that nest deeper than kMaxJsonDepth.
+Result<WorldCpus> parse_mapping_json(std::string_view text, std::string_view name);
 
 // The ranks that a mapping places.
 struct PlacedRanks {
   int count = 0;             // 0 .. count - 1
   bool may_be_more = false;  // further ranks may follow, without a gap
   std::vector<int> needed;   // ranks that must have PUs, ascending; empty: all
+  bool needs(int rank) const {
+    return needed.empty() || std::binary_search(needed.begin(), needed.end(), rank);
+  }
 };
 
 // Parses a rankfile whose ranks are all on one node. A file of one rank with lines for its threads
 // places these threads; one that the file leaves out has the CPUs of the rank. Errors about PUs
 // that the host does not have say that --topology names another machine.
-Result<RankCpus> parse_rankfile_placement(std::string_view text, const std::string& name,
-                                          const Machine& machine, const CpuSet& usable);
+Result<WorldCpus> parse_rankfile_placement(std::string_view text, const std::string& name,
+                                           const Machine& machine, const CpuSet& usable);
+
+// Adds a rank that a file places. Error: the file places too many.
+Status place_rank(WorldCpus& placement, int rank, CpuSet pus);
 
 // Checks that the ranks that need PUs have some, all of them in `usable`. A rank that needs none
-// may have an empty set, or be left out after the last rank with PUs.
-Status check_placement(const RankCpus& placement, const Machine& machine, const CpuSet& usable,
+// may have an empty set, or be left out.
+Status check_placement(const WorldCpus& placement, const Machine& machine, const CpuSet& usable,
                        PlacedRanks ranks);
 
 // Returns the kernel's number of a NUMA node as text for people, "none" for PUs that belong to no

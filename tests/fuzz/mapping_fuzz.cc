@@ -12,6 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (placement.error().message().size() > 300) std::abort();  // one sentence
     return 0;
   }
-  ondeloc::to_cpu_bind(*placement);
+  ondeloc::RankCpus cpus;
+  for (const auto& [rank, pus] : *placement) cpus.push_back(pus);
+  ondeloc::to_cpu_bind(cpus);
   return 0;
 }

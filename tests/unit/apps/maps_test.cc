@@ -369,7 +369,7 @@ TEST_CASE("options that cannot be followed are told") {
         Wrong{{"evaluate", "-t", machine, "-m", dir.file("two.csv"), "--mapping", rankfile},
               "nodes 'a' and 'b' (line 2); a mapping is of one node"},
         Wrong{{"evaluate", "-t", machine, "-m", dir.file("two.csv"), "--mapping", dir.file("far")},
-              "line 3: rank 5000 is beyond"},
+              "the file does not place rank 2"},
         Wrong{{"topology", "-t", machine, "--cpuset", "2-100"},
               "CPUs 4-100 are not among those of the topology, which are 0-3"}}) {
     CAPTURE(told);

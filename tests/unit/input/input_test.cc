@@ -72,13 +72,28 @@ TEST_CASE("the mapping of a report is where its ranks ended") {
       R"({"ranks":[{"rank":1,"final_cpus":"2-3"},{"rank":0,"final_cpus":"0"}]})", "r");
   REQUIRE(placement.ok());
   REQUIRE(placement->size() == 2);
-  CHECK((*placement)[1].to_list() == "2-3");
+  CHECK(placement->at(1).to_list() == "2-3");
   for (const char* wrong : {"{}", R"({"ranks":[{"rank":0}]})", R"({"ranks":[5]})",
                             R"({"ranks":[{"rank":-1,"final_cpus":"0"}]})",
                             R"({"ranks":[{"rank":0,"final_cpus":"x"}]})"}) {
     CAPTURE(wrong);
     CHECK_FALSE(parse_report_placement(wrong, "r").ok());
   }
+}
+
+TEST_CASE("a mapping has a bounded number of ranks, and each may have any number") {
+  std::string lines;
+  for (std::size_t i = 0; i < kMostPlacedRanks; ++i)
+    lines += R"({"rank":)" + std::to_string(kMaxWorldRank - i) + R"(,"pus":[0]},)";
+  const auto with = [&](int rank) {
+    return parse_mapping_json(
+        R"({"ranks":[)" + lines + R"({"rank":)" + std::to_string(rank) + R"(,"pus":[0]}]})", "m");
+  };
+  CHECK(with(0).error().message() ==
+        "mapping 'm': the file places more than 8192 ranks; a mapping is of one node");
+  lines.erase(0, lines.find("},") + 2);
+  CHECK(with(0)->size() == kMostPlacedRanks);
+  CHECK_FALSE(with(kMaxWorldRank + 1).ok());
 }
 
 TEST_CASE("a profile comes from a pipe as from a file; a pipe without a writer is empty") {

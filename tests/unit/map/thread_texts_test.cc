@@ -42,9 +42,11 @@ TEST_CASE("A rankfile places the threads of one rank, and is read back") {
       "rank 3=localhost slot=0,2,6\nrank 3 thread 0 slot=2\nrank 3 thread 1 slot=0,6\n"
       "rank 3 thread 2 slot=2\n";
   CHECK(*to_rankfile(machine, usable, placement, names) == text);
-  CHECK(*parse_rankfile_placement(text, "f", machine, usable) == placement);
+  CHECK(*parse_rankfile_placement(text, "f", machine, usable) ==
+        WorldCpus{{0, placement[0]}, {1, placement[1]}, {2, placement[2]}});
   const std::string gap = "rank 3=localhost slot=0-1\nrank 3 thread 1 slot=1\n";
-  CHECK(*parse_rankfile_placement(gap, "f", machine, usable) == RankCpus{cpus("0-3"), cpus("2-3")});
+  CHECK(*parse_rankfile_placement(gap, "f", machine, usable) ==
+        WorldCpus{{0, cpus("0-3")}, {1, cpus("2-3")}});
   CHECK(to_rankfile(machine, usable, {cpus("0")}, names).error().message().find("whole cores") !=
         std::string::npos);
   const auto wrong = parse_rankfile_placement(gap + "rank 3 thread 2 slot=2", "f", machine, usable);
