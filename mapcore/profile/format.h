@@ -17,7 +17,7 @@
 //    32  i64       CLOCK_REALTIME at time zero, nanoseconds since 1970; 0 = unknown
 //    40  u32       ranks recorded on this node (0 = unknown)
 //    44  u32       zero
-//    48  char[64]  node name, zero-padded, always ends with a zero
+//    48  char[64]  node name, empty after a merge, zero-padded, always ends with a zero
 //   112  char[64]  what wrote the file, zero-padded, always ends with a zero
 //   176  76 bytes  zero
 //   252  u32       CRC-32 (IEEE 802.3) of bytes 0 to 251
@@ -50,7 +50,7 @@
 //                record of a rank counts
 //   nodes   (5)  count x {length of name, name, first-event offset ns (zigzag), ranks recorded}:
 //                what a merge put together, and by how much each node's clock was shifted
-//   end     (6)  count = 0: the recorder ended by itself
+//   end     (6)  count = 0: the recorder ended by itself, after a merge all recorders did
 //   notes   (7)  count x {length of text, text}: what a reader of the profile should know, such as
 //                what the memory volumes rest on or why there are none; ASCII, at most 1024 bytes
 //   cpus    (8)  count x {rank + 1 or 0 = the step on this node, length of list, list}: the CPUs

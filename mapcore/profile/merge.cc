@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "mapcore/base/new_file.h"
@@ -68,6 +69,7 @@ profile_format::FileHeader header_of(const std::vector<ProfileReader>& files,
   profile_format::FileHeader header = files.front().header();
   header.nodes = static_cast<std::uint32_t>(nodes.size());
   header.local_ranks = 0;
+  header.node.clear();  // the nodes are in a block of their own
   header.origin = "merged by ondeloc";
   for (const NodeShift& node : nodes) header.local_ranks += node.local_ranks;
   return header;
@@ -138,8 +140,9 @@ void copy_events(ProfileReader& file, std::int64_t shift, ProfileWriter& writer,
 void copy_small(const ProfileReader& file, ProfileWriter& writer) {
   (void)writer.add_totals(file.totals());
   (void)writer.add_drops(file.drops());
-  std::vector<std::string> notes;
-  for (const std::string& note : file.notes())
+  std::vector<std::string> texts = file.notes(), notes;
+  if (!file.damage().empty()) texts.insert(texts.begin(), file.damage());
+  for (const std::string& note : texts)
     notes.push_back(file.nodes().empty() ? fmt::format("{}: {}", file.header().node, note) : note);
   (void)writer.add_notes(notes);
   (void)writer.add_memory(file.memory());
@@ -174,7 +177,9 @@ Result<MergeResult> merge_profiles(const std::vector<std::string>& inputs,
     copy_small(file, *writer);
     if (!file.damage().empty()) result.damage.push_back(file.damage());
   }
-  if (Status wrote = writer->finish(); !wrote) return std::move(wrote).error();
+  const bool all_ended =
+      std::all_of(files->begin(), files->end(), std::mem_fn(&ProfileReader::complete));
+  if (Status wrote = writer->finish(all_ended); !wrote) return std::move(wrote).error();
   if (Status there = target->commit(); !there) return std::move(there).error();
   result.events = writer->events();
   return result;

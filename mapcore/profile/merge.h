@@ -23,7 +23,8 @@ struct MergeResult {
 };
 
 // Inputs may be merged profiles themselves. Errors: fewer than two files, files of different steps
-// or sizes, a node or a file twice, an output that is an input. The output is whole or not there.
+// or sizes, a node or a file twice, an output that is an input. The output is whole or not there. A
+// damaged input has a note in the output, which has an end block only if all inputs have one.
 Result<MergeResult> merge_profiles(const std::vector<std::string>& inputs,
                                    const std::string& output, const Progress& progress = {});
 

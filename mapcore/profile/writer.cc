@@ -299,9 +299,9 @@ Status ProfileWriter::add_notes(std::span<const std::string> notes) {
                      raw);
 }
 
-Status ProfileWriter::finish() {
+Status ProfileWriter::finish(bool ended) {
   (void)flush();
-  (void)write_block({.type = static_cast<std::uint32_t>(BlockType::kEnd)}, {});
+  if (ended) (void)write_block({.type = static_cast<std::uint32_t>(BlockType::kEnd)}, {});
   if (status_) status_ = sync_fd(fd_.get(), failed_);
   if (::close(fd_.release()) != 0 && status_) status_ = Error::from_errno(failed_);
   return status_;

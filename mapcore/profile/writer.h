@@ -75,8 +75,9 @@ class ProfileWriter {
   Status add_threads(std::span<const ThreadLabel> threads);  // texts are cut at kNameSize
   Status add_notes(std::span<const std::string> notes);      // cut at kMaxNote
   // Flushes, writes the end block, calls fsync and closes. An exceeded quota or a full disk is
-  // reported here at the latest. Nothing may be added afterwards.
-  Status finish();
+  // reported here at the latest. Nothing may be added afterwards. Without `ended` there is no end
+  // block: a recording inside did not end by itself.
+  Status finish(bool ended = true);
 
   bool ok() const { return status_.ok(); }
   std::uint64_t events() const { return events_; }  // written or waiting

@@ -49,6 +49,29 @@ TEST_CASE("merged nodes share one time line by their system clocks, and it is wr
   CHECK(profile_matrix(*reader).total_bytes() == 15);
 }
 
+TEST_CASE("a merge with a recording that did not end is not complete, and a note says why") {
+  const TempDir dir;
+  const std::string a = node_file(dir, "a", 1, {{500, 0, 2, 7}});
+  const std::string b = node_file(dir, "b", 1, {{450, 2, 0, 5}});
+  std::string text = read_text(b);
+  text.resize(text.size() - profile_format::kBlockHeaderSize);  // into the end block
+  write_text(b, text);
+  const std::string out = dir.file("ab");
+  REQUIRE(merge_profiles({a, b}, out)->damage.size() == 1);
+  const auto merged = ProfileReader::open(out);
+  REQUIRE(merged.ok());
+  CHECK_FALSE(merged->complete());
+  CHECK(merged->damage().find("the recorder did not end by itself") != std::string::npos);
+  REQUIRE(merged->notes().size() == 1);
+  CHECK(merged->notes()[0].find("b: profile '") == 0);
+  CHECK(merged->header().node.empty());
+  const std::string c = node_file(dir, "c", 1, {{1, 3, 0, 9}});
+  REQUIRE(merge_profiles({out, c}, dir.file("abc")).ok());
+  CHECK_FALSE(ProfileReader::open(dir.file("abc"))->complete());
+  REQUIRE(merge_profiles({a, c}, dir.file("ac")).ok());
+  CHECK(ProfileReader::open(dir.file("ac"))->complete());
+}
+
 TEST_CASE("a merged profile merges as the recordings in it do") {
   const TempDir dir;
   const std::string a = node_file(dir, "a", 1'000'000, {{500, 0, 2, 7}});
