@@ -22,6 +22,8 @@ using profile_format::Octets;
 
 // A merge of the largest steps writes a few notes per node.
 constexpr std::size_t kMaxNotes = 1U << 16;
+constexpr std::size_t kMaxNodes = 1U << 16;     // more than any step has
+constexpr std::size_t kMaxCpuWords = 1U << 24;  // of all lists of CPUs: 128 MiB
 
 Result<ProfileReader> ProfileReader::open(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // no wait for a pipe
@@ -135,9 +137,9 @@ void ProfileReader::take_small(const Block& block) {
   ended_ |= type == BlockType::kEnd;
   if (type > BlockType::kThreads) return;
   const Octets raw = payload(block);
-  if (type == BlockType::kNodes) take_nodes(raw, block.header.count);
   if (type == BlockType::kNotes) take_notes(raw, block.header.count);
-  if ((type == BlockType::kCpus && !take_cpus(raw, block.header.count)) ||
+  if ((type == BlockType::kNodes && !take_nodes(raw, block.header.count)) ||
+      (type == BlockType::kCpus && !take_cpus(raw, block.header.count)) ||
       (type == BlockType::kThreads && !take_threads(raw, block.header.count)))
     bad_payloads_[block.offset] = true;
   if (type < BlockType::kNodes) take_rows(block, raw);
@@ -164,19 +166,20 @@ void ProfileReader::take_rows(const Block& block, std::span<const std::uint8_t> 
   }
 }
 
-void ProfileReader::take_nodes(std::span<const std::uint8_t> raw, std::uint32_t count) {
+bool ProfileReader::take_nodes(std::span<const std::uint8_t> raw, std::uint32_t count) {
   std::size_t at = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto name = profile_format::get_text(raw, at, profile_format::kNameSize);
-    if (!name) return;
+    if (!name || nodes_.size() >= kMaxNodes) return false;
     NodeShift node{*name, 0, 0};
     const auto shift = profile_format::get_varint(raw, at),
                local = profile_format::get_varint(raw, at);
-    if (!shift || !local) return;
+    if (!shift || !local) return false;
     node.shift_ns = static_cast<std::int64_t>((*shift >> 1) ^ (~(*shift & 1) + 1));
     node.local_ranks = static_cast<std::uint32_t>(*local);
     nodes_.push_back(std::move(node));
   }
+  return true;
 }
 
 void ProfileReader::take_notes(std::span<const std::uint8_t> raw, std::uint32_t count) {
@@ -195,6 +198,8 @@ bool ProfileReader::take_cpus(std::span<const std::uint8_t> raw, std::uint32_t c
     const auto list = profile_format::get_text(raw, at, profile_format::kMaxCpuList);
     auto cpus = list ? CpuSet::parse_list(*list) : Result<CpuSet>(Error("no list"));
     if (!key || *key > header_.ranks || !cpus) return false;
+    cpu_words_ += cpus->words().size();
+    if (cpu_words_ > kMaxCpuWords) return false;
     if (*key == 0) {
       step_cpus_ = *std::move(cpus);
     } else {

@@ -72,7 +72,7 @@ class ProfileReader {
   std::uint64_t next_block(std::uint64_t from);  // offset of the next sound header, or the end
   void take_small(const Block& block);
   void take_rows(const Block& block, std::span<const std::uint8_t> raw);
-  void take_nodes(std::span<const std::uint8_t> raw, std::uint32_t count);
+  bool take_nodes(std::span<const std::uint8_t> raw, std::uint32_t count);
   void take_notes(std::span<const std::uint8_t> raw, std::uint32_t count);
   bool take_threads(std::span<const std::uint8_t> raw, std::uint32_t count);
   bool take_cpus(std::span<const std::uint8_t> raw, std::uint32_t count);
@@ -94,6 +94,7 @@ class ProfileReader {
   std::vector<NodeShift> nodes_;
   std::map<std::uint32_t, RankCpuSet> cpus_;
   CpuSet step_cpus_;
+  std::size_t cpu_words_ = 0;  // of all lists that the file holds
   std::map<std::uint32_t, ThreadLabel> threads_;
   std::vector<std::string> notes_;
 };

@@ -413,6 +413,27 @@ TEST_CASE("CPU lists of many ranks go into several blocks") {
   CHECK(profile->cpus().back().cpus == scattered);
 }
 
+TEST_CASE("a small file that claims many nodes or CPUs does not fill the memory") {
+  const TempDir dir;
+  auto nodes = ProfileWriter::create(dir.file("n"), small_header(4));
+  REQUIRE(nodes->add_nodes(std::vector<NodeShift>(70000)).ok());
+  REQUIRE(nodes->finish().ok());
+  const auto many = ProfileReader::open(dir.file("n"));
+  CHECK(many->nodes().size() == 1U << 16);
+  CHECK(many->damage().find("1 blocks are damaged") != std::string::npos);
+  auto cpus = ProfileWriter::create(dir.file("c"), small_header(140000));
+  for (std::uint32_t first = 0; first < 140000; first += 1000) {
+    std::vector<RankCpuSet> ranks;
+    for (std::uint32_t i = 0; i < 1000; ++i)
+      ranks.push_back({first + i, *CpuSet::parse_list("8191")});
+    REQUIRE(cpus->add_cpus(ranks, {}).ok());
+  }
+  REQUIRE(cpus->finish().ok());
+  const auto wide = ProfileReader::open(dir.file("c"));
+  CHECK(wide->cpus().size() == 1U << 17);  // 1 KiB each
+  CHECK(wide->damage().find("blocks are damaged") != std::string::npos);
+}
+
 TEST_CASE("the share of a rank is its own CPUs, or an equal part of common ones") {
   const auto share = [](const std::vector<const char*>& lists) {
     std::vector<RankCpuSet> ranks;
