@@ -23,6 +23,7 @@ using profile_format::Octets;
 // Level 1: the recorder shares the node with the application; higher levels gain little here.
 constexpr int kCompressionLevel = 1;
 constexpr std::size_t kRowsPerBlock = 32768;
+static_assert(ZSTD_COMPRESSBOUND(profile_format::kMaxRaw) <= profile_format::kMaxStored);
 
 struct ProfileWriter::Compressor {
   ZSTD_CCtx* context = ZSTD_createCCtx();
@@ -170,6 +171,9 @@ Status ProfileWriter::flush() {
 
 Status ProfileWriter::write_block(BlockHeader header, std::span<const std::uint8_t> raw) {
   if (!status_) return status_;
+  if (raw.size() > profile_format::kMaxRaw)
+    return status_ = Error(fmt::format("{}: a block has {} bytes, and readers take {}", failed_,
+                                       raw.size(), profile_format::kMaxRaw));
   Octets& out = compressor_->octets;
   out.resize(profile_format::kBlockHeaderSize + ZSTD_compressBound(raw.size()));
   const std::size_t stored = ZSTD_compressCCtx(
@@ -235,68 +239,53 @@ Status ProfileWriter::add_memory(std::span<const RankMemory> memory) {
   return write_rows(BlockType::kMemory, 3, rows);
 }
 
-Status ProfileWriter::add_nodes(std::span<const NodeShift> nodes) {
-  if (nodes.empty()) return status_;
+Status ProfileWriter::write_records(BlockType type, std::size_t count, const PutRecord& put) {
+  constexpr std::size_t kFullBlock = 1U << 20;  // a record fits behind it
   Octets raw;
-  for (const NodeShift& node : nodes) {
+  std::uint32_t inside = 0;
+  for (std::size_t i = 0; i < count && status_.ok(); ++i) {
+    put(i, raw);
+    ++inside;
+    if (raw.size() < kFullBlock && i + 1 < count) continue;
+    (void)write_block({.type = static_cast<std::uint32_t>(type), .count = inside}, raw);
+    raw.clear();
+    inside = 0;
+  }
+  return status_;
+}
+
+Status ProfileWriter::add_nodes(std::span<const NodeShift> nodes) {
+  return write_records(BlockType::kNodes, nodes.size(), [&](std::size_t i, Octets& raw) {
+    const NodeShift& node = nodes[i];
     profile_format::put_text(raw, node.node, profile_format::kNameSize);
     const auto shift = static_cast<std::uint64_t>(node.shift_ns);
     profile_format::put_varint(raw, (shift << 1) ^ (node.shift_ns < 0 ? ~0ULL : 0ULL));
     profile_format::put_varint(raw, node.local_ranks);
-  }
-  return write_block({.type = static_cast<std::uint32_t>(BlockType::kNodes),
-                      .count = static_cast<std::uint32_t>(nodes.size())},
-                     raw);
+  });
 }
 
 Status ProfileWriter::add_cpus(std::span<const RankCpuSet> ranks, const CpuSet& step) {
-  constexpr std::size_t kFullBlock = 1U << 20;  // a list fits behind it
-  Octets raw;
-  std::uint32_t count = 0;
-  const auto write = [&] {
-    const auto type = static_cast<std::uint32_t>(BlockType::kCpus);
-    if (count > 0) (void)write_block({.type = type, .count = count}, raw);
-    raw.clear();
-    count = 0;
-  };
-  const auto put = [&](std::uint64_t key, const CpuSet& cpus) {
-    profile_format::put_varint(raw, key);
+  const std::size_t first = step.empty() ? 0 : 1;  // record of a rank
+  return write_records(BlockType::kCpus, first + ranks.size(), [&](std::size_t i, Octets& raw) {
+    const RankCpuSet* rank = i < first ? nullptr : &ranks[i - first];
+    profile_format::put_varint(raw, rank == nullptr ? 0 : std::uint64_t{rank->rank} + 1);
+    const CpuSet& cpus = rank == nullptr ? step : rank->cpus;
     profile_format::put_text(raw, cpus.to_list(), profile_format::kMaxCpuList);
-    ++count;
-    if (raw.size() >= kFullBlock) write();
-  };
-  if (!step.empty()) put(0, step);
-  for (const RankCpuSet& rank : ranks) put(std::uint64_t{rank.rank} + 1, rank.cpus);
-  write();
-  return status_;
+  });
 }
 
 Status ProfileWriter::add_threads(std::span<const ThreadLabel> threads) {
-  constexpr std::size_t kThreadsPerBlock = 4096;
-  while (!threads.empty() && status_.ok()) {
-    const auto now = threads.first(std::min(threads.size(), kThreadsPerBlock));
-    threads = threads.subspan(now.size());
-    Octets raw;
-    for (const ThreadLabel& thread : now) {
-      profile_format::put_varint(raw, thread.thread);
-      profile_format::put_text(raw, thread.name, profile_format::kNameSize);
-      profile_format::put_text(raw, thread.function, profile_format::kNameSize);
-    }
-    (void)write_block({.type = static_cast<std::uint32_t>(BlockType::kThreads),
-                       .count = static_cast<std::uint32_t>(now.size())},
-                      raw);
-  }
-  return status_;
+  return write_records(BlockType::kThreads, threads.size(), [&](std::size_t i, Octets& raw) {
+    profile_format::put_varint(raw, threads[i].thread);
+    profile_format::put_text(raw, threads[i].name, profile_format::kNameSize);
+    profile_format::put_text(raw, threads[i].function, profile_format::kNameSize);
+  });
 }
 
 Status ProfileWriter::add_notes(std::span<const std::string> notes) {
-  if (notes.empty()) return status_;
-  Octets raw;
-  for (const std::string& note : notes)
-    profile_format::put_text(raw, note, profile_format::kMaxNote);
-  return write_block({.type = static_cast<std::uint32_t>(BlockType::kNotes),
-                      .count = static_cast<std::uint32_t>(notes.size())},
-                     raw);
+  return write_records(BlockType::kNotes, notes.size(), [&](std::size_t i, Octets& raw) {
+    profile_format::put_text(raw, notes[i], profile_format::kMaxNote);
+  });
 }
 
 Status ProfileWriter::finish(bool ended) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -87,6 +88,9 @@ class ProfileWriter {
   ProfileWriter(UniqueFd fd, std::string failed, std::uint32_t ranks);
   Status write_rows(profile_format::BlockType type, std::size_t width,
                     std::span<const std::uint64_t> values);
+  // Appends record i.
+  using PutRecord = std::function<void(std::size_t i, profile_format::Octets&)>;
+  Status write_records(profile_format::BlockType type, std::size_t count, const PutRecord& put);
   Status write_block(profile_format::BlockHeader header, std::span<const std::uint8_t> raw);
   Status write_all(std::span<const std::uint8_t> octets);
 

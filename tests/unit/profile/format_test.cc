@@ -413,6 +413,16 @@ TEST_CASE("CPU lists of many ranks go into several blocks") {
   CHECK(profile->cpus().back().cpus == scattered);
 }
 
+TEST_CASE("many long notes go into several blocks") {
+  const TempDir dir;
+  auto writer = ProfileWriter::create(dir.file("n"), small_header(4));
+  REQUIRE(writer->add_notes(std::vector<std::string>(5000, std::string(1000, 'x'))).ok());
+  REQUIRE(writer->finish().ok());
+  const auto reader = ProfileReader::open(dir.file("n"));
+  CHECK(reader->notes().size() == 5000);
+  CHECK(reader->damage().empty());
+}
+
 TEST_CASE("a small file that claims many nodes or CPUs does not fill the memory") {
   const TempDir dir;
   auto nodes = ProfileWriter::create(dir.file("n"), small_header(4));
