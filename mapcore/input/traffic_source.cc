@@ -21,13 +21,19 @@ Result<TrafficSource> open_series(const InputFile& file) {
   return TrafficSource(PlainMatrices{*std::move(sum), *std::move(series)});
 }
 
-Result<std::size_t> count_of(double run_seconds, double seconds) {
+constexpr double kMostEntries = 1 << 26;  // of all matrices of a series: 1.5 GiB
+
+// `entries`: those of each matrix; 0: not known yet.
+Result<std::size_t> count_of(double run_seconds, double seconds, std::size_t entries = 0) {
   const double count = std::ceil(run_seconds / seconds);
-  if (count > kMaxMatrixIntervals)
-    return Error(
-        fmt::format("the run has {:.0f} intervals of this length, more than {}; use "
-                    "longer ones",
-                    count, kMaxMatrixIntervals));
+  const double fits = kMostEntries / std::max(1.0, static_cast<double>(entries));
+  const double most = std::floor(std::clamp(fits, 1.0, double{kMaxMatrixIntervals}));
+  if (count > most) {
+    const bool is_wide = most < kMaxMatrixIntervals;
+    return Error(fmt::format(
+        "the run has {:.0f} intervals of this length, more than {:.0f}{}; use longer ones", count,
+        most, is_wide ? fmt::format(" matrices of {} pairs", entries) : std::string()));
+  }
   return static_cast<std::size_t>(std::max(count, 1.0));
 }
 
@@ -86,7 +92,7 @@ std::vector<double> shares_of(const Sent& sent, double seconds, std::size_t coun
 }
 
 Result<std::vector<CommMatrix>> series_of_report(const ReportInput& report, double seconds) {
-  const auto count = count_of(report.seconds, seconds);
+  const auto count = count_of(report.seconds, seconds, report.matrix.entries.size());
   if (!count) return count.error();
   std::vector<CommMatrix> series;
   for (const double share : shares_of(report.sent, seconds, *count, 0))

@@ -32,7 +32,8 @@ Result<NodePart> part_of(const TrafficSource& source, const std::string& name);
 
 // One matrix for every `seconds` of the run. A series from a text has its own intervals, and
 // `seconds` says how long they are. A report has one matrix for the whole run: every interval gets
-// that pattern, with the bytes that the report counted in that time.
+// that pattern, with the bytes that the report counted in that time. Errors:
+// more intervals than kMaxMatrixIntervals, or matrices of a report that take more than 1.5 GiB.
 Result<std::vector<CommMatrix>> series_of(TrafficSource& source, double seconds,
                                           const Progress& progress = {});
 // The share of the bytes to other nodes that a report has for each interval of series_of(): as it

@@ -67,6 +67,20 @@ TEST_CASE("the series of a report has the bytes that came in each time") {
   for (std::size_t i = 0; i < 4; ++i) CHECK((*series)[i].total_bytes() == Approx(expected[i]));
 }
 
+TEST_CASE("a long series of a large matrix is refused before it fills the memory") {
+  ReportInput report;
+  report.seconds = 40000;
+  std::vector<MatrixEntry> pairs;
+  for (int src = 0; src < 64; ++src)
+    for (int dst = 0; dst < 64; ++dst) pairs.push_back({src, dst, 1000, 10});
+  report.matrix = CommMatrix::from_entries(64, std::move(pairs));
+  TrafficSource source(std::move(report));
+  CHECK(series_of(source, 0.5).error().message() ==
+        "the run has 80000 intervals of this length, more than 16644 matrices of 4032 pairs; use "
+        "longer ones");
+  CHECK(series_of(source, 100)->size() == 400);
+}
+
 TEST_CASE("the mapping of a report is where its ranks ended") {
   const auto placement = parse_report_placement(
       R"({"ranks":[{"rank":1,"final_cpus":"2-3"},{"rank":0,"final_cpus":"0"}]})", "r");
