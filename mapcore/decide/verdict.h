@@ -36,9 +36,9 @@ struct Run {
   // Share of all bytes between NUMA nodes if no rank had moved, and as the ranks moved. Empty: not
   // counted; then the first and the last interval stand for the run.
   std::optional<double> crossing_at_start = {}, crossing_as_moved = {};
-  void count_crossing(const TrafficChange& change) {
-    crossing_at_start = share_between_nodes(change.before);
-    crossing_as_moved = share_between_nodes(change.after);
+  void count_crossing(const TrafficChange& change, std::size_t nodes) {
+    crossing_at_start = share_between_nodes(change.before, nodes);
+    crossing_as_moved = share_between_nodes(change.after, nodes);
   }
   double seconds() const { return steps.empty() ? 0 : steps.back().end; }
 };

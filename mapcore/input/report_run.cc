@@ -228,7 +228,7 @@ Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name)
   out.levels = levels_of(field(field(report, "totals"), "domains"));
   read_model(field(report, "model"), out);
   out.run = run_of(report);
-  out.run.count_crossing(out.levels);
+  out.run.count_crossing(out.levels, out.numa.size());
   out.mapper_cpu_ms = real(field(report, "totals"), "mapper_cpu_ms");
   out.wall_ms = real(field(report, "totals"), "wall_ms");
   const ReportJson& complete = field(report, "complete");

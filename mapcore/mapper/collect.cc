@@ -208,7 +208,7 @@ Run run_of(const Report& report) {
     run.steps.push_back(std::move(step));
   }
   run.saved = saved_by(run);
-  run.count_crossing(change_of(report.domains));
+  run.count_crossing(change_of(report.domains), report.numa.size());
   return run;
 }
 

@@ -25,8 +25,7 @@ double sum_of_steps(const Run& run, double RunStep::*field) {
 }
 
 std::string crossing_text(const ReportRun& run) {
-  const auto at_start = share_between_nodes(run.levels.before),
-             as_moved = share_between_nodes(run.levels.after);
+  const auto at_start = run.run.crossing_at_start, as_moved = run.run.crossing_as_moved;
   if (at_start && as_moved) {
     const int before = static_cast<int>(100 * *at_start + 0.5),
               after = static_cast<int>(100 * *as_moved + 0.5);

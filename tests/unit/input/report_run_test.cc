@@ -46,6 +46,20 @@ TEST_CASE("the story of a report has its intervals, decisions and ranks") {
   CHECK(found->notes == std::vector<std::string>{"a"});
 }
 
+TEST_CASE("no byte is between NUMA nodes if one node spans both packages") {
+  const std::string totals =
+      R"("intervals":[],"ranks":[],"totals":{"domains":[{"domain":"machine","bytes_before":8,
+         "bytes_after":8}]},"topology":)";
+  const auto between = [&](const char* topology) {
+    const auto found = parse_report_run("{" + totals + topology + "}", "r");
+    REQUIRE(found.ok());
+    return found->run.crossing_as_moved;
+  };
+  CHECK(between(R"({"numa":[{"os":0,"pus":"0-3"}]})") == 0.0);
+  CHECK(between(R"({"numa":[{"os":0,"pus":"0-1"},{"os":1,"pus":"2-3"}]})") == 1.0);
+  CHECK(between("{}") == 1.0);  // the number of nodes is not known
+}
+
 TEST_CASE("energy and traffic that nobody knows have one reason each, and old reports none") {
   const auto told = [](const std::string& keys) {
     const auto run = parse_report_run("{\"intervals\":[],\"ranks\":[]" + keys + "}", "r");
