@@ -47,6 +47,13 @@ bool has_chiplets(const Machine& machine) {
   return false;
 }
 
+// True if two caches share a package or a NUMA node, as with chiplets and with packages that the
+// firmware or a virtual machine shows as one node. The distance of nodes does not tell such caches
+// apart: the time of a line does.
+bool counts_lines(const Machine& machine) {
+  return has_chiplets(machine) || machine.splits_nodes();
+}
+
 bool has_bandwidths(const Machine& machine) {
   return std::all_of(machine.nodes.begin(), machine.nodes.end(),
                      [](const NumaNode& node) { return node.bandwidth > 0; });
@@ -65,7 +72,7 @@ class Builder {
       : machine_(machine), overrides_(overrides), n_(machine.nodes.size()) {}
 
   CostModel build() {
-    const bool counts_time = has_chiplets(machine_) || measured() != nullptr;
+    const bool counts_time = counts_lines(machine_) || measured() != nullptr;
     model_.weight = overrides_.weight.value_or(counts_time ? Weight::kTime : Weight::kBytes);
     model_.nodes = static_cast<int>(n_);
     model_.llcs = static_cast<int>(machine_.llcs.size());
@@ -276,7 +283,8 @@ class Builder {
     return sum > 0 ? base * key(a, b) * pairs / sum : base;
   }
 
-  // T if a package has several caches: the time of a byte follows from the latency of its line.
+  // T if a package or a node has several caches: the time of a byte follows from the latency of its
+  // line.
   double byte_cost_of_lines(const Seat& a, const Seat& b) const {
     const double penalty =
         model_.penalty[static_cast<std::size_t>(a.node.value) * n_ + b.node.value];
@@ -301,7 +309,7 @@ class Builder {
     const bool bytes_by_file = latency_by_file_ && !overrides_.remote_distance &&
                                measured()->domain(nearest()).bandwidth > 0;
     if (bytes_by_file) model_.distance_source = measured()->source();
-    const bool bytes_by_lines = !bytes_by_file && has_chiplets(machine_);
+    const bool bytes_by_lines = !bytes_by_file && counts_lines(machine_);
     model_.byte_cost_is_shared = model_.knows_ranks = bytes_by_file || bytes_by_lines;
     model_.message_cost.assign(c * c, 0);
     model_.byte_cost.assign(c * c, 0);

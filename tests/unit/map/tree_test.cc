@@ -68,6 +68,18 @@ TEST_CASE("mappings on one node with eight caches do not cost the same") {
   CHECK(c.cost(c.map()).total <= packed * (1 + 1e-9));
 }
 
+TEST_CASE("the packages of one NUMA node do not cost the same") {
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i < 4; ++i) entries.push_back({i, i + 4, 1e9, 1e3});
+  const Case c("numa:1 package:2 l3:1 core:4 pu:1", CommMatrix::from_entries(8, entries));
+  CHECK(CostModel::from(c.machine).weight == Weight::kTime);
+  const Mapping found = c.map();
+  for (int i = 0; i < 4; ++i)
+    CHECK(c.slots[found[i].value].seat.package == c.slots[found[i + 4].value].seat.package);
+  CHECK(c.cost(found).total < c.cost(c.map("packed")).total);
+  CHECK(c.cost(c.map("packed")).byte_time > 0);
+}
+
 TEST_CASE("terms of the cost on a tree, computed by hand") {
   // Two packages, each a node of two caches of two cores; ranks 0 and 1 in one cache.
   const CommMatrix matrix =
