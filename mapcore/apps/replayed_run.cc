@@ -53,7 +53,8 @@ void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string
   command
       .add_flag_callback(
           "--many", [&replay] { replay.rule = Decide::kMany; },
-          "apply a mapping if more than ranks / nodes ranks change their NUMA node (decide=many)")
+          "apply a mapping if more than ranks / nodes ranks change their NUMA node, or on one node "
+          "their last-level cache (decide=many)")
       ->excludes(always);
 }
 
