@@ -50,7 +50,10 @@ class Traffic {
     const auto i = static_cast<std::size_t>(rank);
     return std::span(edges_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
   }
-  std::span<const Edge> edges_above(int rank) const;  // with larger peers: the end of edges(rank)
+  std::span<const Edge> edges_above(int rank) const {  // with larger peers: the end of edges(rank)
+    const auto i = static_cast<std::size_t>(rank);
+    return std::span(edges_).subspan(above_[i], begin_[i + 1] - above_[i]);
+  }
   // The messages of each edge of edges(rank), both directions; 0 where unknown.
   std::span<const double> messages(int rank) const {
     const auto i = static_cast<std::size_t>(rank);
@@ -79,6 +82,7 @@ class Traffic {
   void append(std::span<const Edge> row, std::span<const double> messages);
 
   std::vector<std::size_t> begin_{0};
+  std::vector<std::size_t> above_;  // of each row: the first edge with a larger peer
   std::vector<Edge> edges_;
   std::vector<double> messages_;  // of each edge
   std::vector<double> strength_;
