@@ -69,17 +69,9 @@ void Refiner::apply(int vertex, const Choice& choice) {
            std::int64_t{2} * state_.nodes();
 }
 
-// REQUIRES: value is better than the acceptance value.
-void Refiner::lower_acceptance(const Value& value) {
-  const bool is_cheaper = is_less(value.cost, acceptance_.cost);
-  acceptance_.cost = std::min(value.cost, acceptance_.cost);
-  acceptance_.squares = is_cheaper ? value.squares : std::min(value.squares, acceptance_.squares);
-  acceptance_.remote = value.remote;
-}
-
 bool Refiner::descend() {
   forget_all();
-  acceptance_ = state_.value();
+  acceptance_.start(state_.value());
   bool changed = true;
   // A move may make a step possible for a vertex that is not a neighbour of the moved vertex. Small
   // graphs are therefore searched again.
@@ -114,7 +106,7 @@ bool Refiner::settle(int first) {
       continue;
     }
     apply(vertex, choice);
-    lower_acceptance(choice.value);
+    acceptance_.lower(choice.value);
     changed = true;
   }
   return changed;
@@ -122,7 +114,7 @@ bool Refiner::settle(int first) {
 
 bool Refiner::is_local_optimum() {
   forget_all();
-  acceptance_ = state_.value();
+  acceptance_.start(state_.value());
   for (int vertex = 0; vertex < state_.vertices(); ++vertex) {
     if (best_of(vertex).to >= 0) return false;
   }
@@ -166,7 +158,7 @@ void Refiner::iterate(std::uint64_t seed, std::int64_t patience) {
   while (work_ > 0 && last - work_ < patience) {
     --work_;  // if no two vertices can be exchanged, nothing else counts down
     kick(random);
-    acceptance_ = state_.value();
+    acceptance_.start(state_.value());
     settle(below(random, state_.vertices()));
     if (is_better(best, state_.value())) {
       std::fill(waiting_.begin(), waiting_.end(), 0);

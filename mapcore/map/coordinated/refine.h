@@ -52,7 +52,6 @@ class Refiner {
   int next_waiting(int from) const;
   bool settle(int first);  // visits waiting vertices only
   void mark(int vertex);   // the vertex and its neighbours wait
-  void lower_acceptance(const Value& value);
   void consider_move(int vertex, int to, Choice& best);
   void consider_swaps(int vertex, int to, Choice& best);
   void consider_swap(int vertex, int other, int to, Choice& best);
@@ -69,12 +68,7 @@ class Refiner {
   }
 
   State& state_;
-  // The value that the next step has to beat, compared in this order: the least cost since the
-  // descent began, the least sum of squares since that cost fell, the remote bytes since that sum
-  // fell. The value is not the present one: differences below kTieTolerance count as none but add
-  // up. A light vertex could then cycle for ever, if each step costs a little more and evens the
-  // loads, and the last step costs less.
-  Value acceptance_;
+  Acceptance acceptance_;
   std::int64_t work_ = 0;
   bool recording_ = false;                      // apply() adds to steps_
   std::pmr::monotonic_buffer_resource memory_;  // one allocation for all arrays but steps_

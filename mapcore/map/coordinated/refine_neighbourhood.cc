@@ -146,7 +146,7 @@ Refiner::Choice Refiner::best_of(int vertex) {
     for (const int to : targets_) consider_swaps(vertex, to, best);
     gather_edges(vertex);
   }
-  if (!is_better(best.value, acceptance_)) best.to = -1;
+  if (!acceptance_.allows(best.value)) best.to = -1;
   return best;
 }
 

@@ -7,6 +7,7 @@
 // Nothing is allocated after reset(). Thread safety: none; one state per call.
 #pragma once
 
+#include <algorithm>
 #include <memory_resource>
 #include <vector>
 
@@ -41,6 +42,27 @@ inline bool is_better(const Value& a, const Value& b) {
 inline bool are_equal(const Value& a, const Value& b) {
   return !is_better(a, b) && !is_better(b, a);
 }
+
+// The value that the next step of a descent has to beat, compared in the order of Value: the least
+// cost since the descent began, the least sum of squares since that cost fell, the remote bytes
+// since that sum fell. The value is not the present one: differences below kTieTolerance count as
+// none but add up. A light rank could then cycle for ever, if each step costs a little more and
+// evens the loads, and the last step costs less.
+class Acceptance {
+ public:
+  void start(const Value& value) { value_ = value; }
+  bool allows(const Value& value) const { return is_better(value, value_); }
+  // REQUIRES: allows(value).
+  void lower(const Value& value) {
+    const bool is_cheaper = is_less(value.cost, value_.cost);
+    value_.cost = std::min(value.cost, value_.cost);
+    value_.squares = is_cheaper ? value.squares : std::min(value.squares, value_.squares);
+    value_.remote = value.remote;
+  }
+
+ private:
+  Value value_;
+};
 
 class State {
  public:

@@ -45,7 +45,7 @@ void TreeSearch::offer(const Part& part) {
 
 void TreeSearch::descend_from_all() {
   std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
-  queue_.clear();
+  clear_queue();
   for (int i = target_.ranks - 1; i >= 0; --i) mark(i);
   work_ = tuning::kUnlimitedWork;
   const bool changed = descend();
@@ -57,6 +57,7 @@ bool TreeSearch::is_local_optimum(const Part& part) {
   state_.reset(part);
   std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
   work_ = tuning::kUnlimitedWork;
+  acceptance_.start(state_.value());
   for (int rank = 0; rank < target_.ranks; ++rank)
     if (improve(rank)) return false;
   return true;
@@ -68,7 +69,14 @@ void TreeSearch::mark(int rank) {
   queue_.push_back(rank);
 }
 
+// A descent that ends with its work leaves ranks that wait.
+void TreeSearch::clear_queue() {
+  for (const int rank : queue_) waiting_[rank] = 0;
+  queue_.clear();
+}
+
 bool TreeSearch::descend() {
+  acceptance_.start(state_.value());
   bool changed = false;
   while (!queue_.empty() && work_ > 0) {
     const int rank = queue_.back();
@@ -145,7 +153,8 @@ bool TreeSearch::improve(int rank) {
   }
   for (const TreeEdge& edge : target_.row(rank)) edge_to_[edge.peer] = nullptr;
   work_ -= target_.llcs;
-  if (best.to < 0) return false;
+  if (best.to < 0 || !acceptance_.allows(best.value)) return false;
+  acceptance_.lower(best.value);
   apply(rank, best.partner, best.to);
   return true;
 }
@@ -209,8 +218,7 @@ void TreeSearch::go_back() {
     const Step step = steps_.back();
     apply(step.rank, step.partner, step.from);
   }
-  for (const int rank : queue_) waiting_[rank] = 0;
-  queue_.clear();
+  clear_queue();
   recording_ = true;
 }
 
@@ -218,8 +226,7 @@ void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
   std::uint64_t random = random_from(seed);
   if (state_.part() != best_) state_.reset(best_);
   std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
-  for (const int rank : queue_) waiting_[rank] = 0;
-  queue_.clear();
+  clear_queue();
   Value value = state_.value();
   work_ = work;
   const auto allowed_work = static_cast<double>(work);
@@ -245,9 +252,6 @@ void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
   // Sums kept over thousands of steps have drifted in the last bits.
   state_.reset(best_);
   value_ = state_.value();
-  // The last descent may have ended with the work.
-  for (const int rank : queue_) waiting_[rank] = 0;
-  queue_.clear();
   if (!is_best_optimal_) descend_from_all();
 }
 

@@ -52,6 +52,7 @@ class TreeSearch {
   double least_back(int from, int to);
   void apply(int rank, int partner, int to);
   void mark(int rank);
+  void clear_queue();
   void forget_around(int rank);
   int one_to_kick(std::uint64_t& random) const;
   void kick(std::uint64_t& random);
@@ -60,6 +61,7 @@ class TreeSearch {
 
   const TreeTarget& target_;
   TreeState state_;
+  Acceptance acceptance_;
   std::vector<char> waiting_;
   std::vector<int> queue_;                // the waiting ranks
   std::vector<const TreeEdge*> edge_to_;  // edges of the rank in hand, by peer
