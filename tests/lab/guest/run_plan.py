@@ -56,17 +56,17 @@ class Runner:
     @staticmethod
     def bind(program, cpus):
         """(options of srun, environment) that put each rank, or each thread of the only task, on its CPU; the threads of several tasks are
-        free on the CPUs of their task. Without CPUs: Slurm's own binding."""
+        free on the CPUs of their task. Without CPUs: Slurm's own binding. A job of fewer ranks than CPUs may use all CPUs if it is exclusive."""
         threads = program.get("threads")
         env = {"OMP_NUM_THREADS": str(threads)} if threads else {}
         if not cpus:
             return [], env
         if not threads:
-            return [f"--cpu-bind=map_cpu:{','.join(map(str, cpus))}"], env
+            return ["--exclusive", f"--cpu-bind=map_cpu:{','.join(map(str, cpus))}"], env
         if program.get("only_threads"):
             return [], {**env, "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in cpus), "OMP_PROC_BIND": "close"}
         masks = [hex(sum(1 << cpu for cpu in cpus[at:at + threads])) for at in range(0, len(cpus), threads)]
-        return [f"--cpu-bind=mask_cpu:{','.join(masks)}"], env
+        return ["--exclusive", f"--cpu-bind=mask_cpu:{','.join(masks)}"], env
 
     def profile(self, program):
         """Records the traffic once: profile and matrix.csv (bytes and messages). In the lab, because outside it ranks that wait take the
@@ -139,8 +139,11 @@ class Runner:
                     lines.append(f"{fields['label']} {' '.join(map(str, fields['cpus']))}\n")
                 except ValueError as problem:
                     self.tell(**fields, problem=str(problem))
-            uncounted = [f"{self.new_label()} {' '.join(map(str, entries[0]['cpus']))}\n" for _ in range(UNCOUNTED) if entries]
+            if not entries:
+                continue
+            uncounted = [f"{self.new_label()} {' '.join(map(str, entries[0]['cpus']))}\n" for _ in range(UNCOUNTED)]
             pathlib.Path("/tmp/batch").write_text("".join(uncounted + lines))
+            control("distance", 1)  # a control of an earlier program may have ended it
             status, out, err = self.step(program, ["--cpu-bind=none"], more=",LAB_BATCH=/tmp/batch", who={})
             control("off")
             for fields in entries:

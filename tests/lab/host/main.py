@@ -50,6 +50,8 @@ def make_plan(machine, chosen):
     ranks = chosen.ranks or machine.cpus
     if not 1 <= ranks <= machine.cpus:
         raise ValueError(f"--ranks {ranks}: {machine.name} has {machine.cpus} CPUs")
+    if chosen.batch and ranks < machine.cpus:
+        raise ValueError(f"--batch: ranks move to any CPU, and Slurm gives {ranks} ranks {ranks} CPUs; leave out --batch or --ranks")
     runs_of = []
     for name in filter(None, chosen.program.split(",")):
         name, _, size = name.partition(":")
