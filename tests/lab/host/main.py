@@ -45,6 +45,14 @@ def options(words):
     return parser.parse_args(words)
 
 
+def check_names(option, named):
+    """Figures and files are kept by name: two of one name would be averaged."""
+    names = [one["name"] for one in named]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{option}: two are called {name}; give each its own command, with another -o")
+
+
 def make_plan(machine, chosen):
     """Returns the work of the guest in the form that run_plan.py reads."""
     ranks = chosen.ranks or machine.cpus
@@ -59,6 +67,8 @@ def make_plan(machine, chosen):
     runs_of += [programs.command(text, ranks) for text in chosen.command]
     names = chosen.mappings.split(",") if runs_of else []
     ways = [way for name in names for way in mappings.expand(machine, ranks, name, chosen.online)]
+    check_names("--program, --command", runs_of)
+    check_names("--mappings", ways)
     checks = [] if chosen.validate == "none" else validate.plan(machine, chosen.validate == "whole")
     return {"programs": runs_of, "mappings": ways, "runs": chosen.runs, "validate": checks, "profile": chosen.profile, "batch": chosen.batch,
             "settle": chosen.settle}
@@ -83,9 +93,21 @@ class Progress:
         print(f"{self.machine.name} {self.done}/{self.all} {what}{problem} ({now - self.begin:.0f} s, {left})", file=sys.stderr, flush=True)
 
 
+def make_room(out):
+    """Figures of two commands must not mix: those of an earlier one get a directory of their own."""
+    if (out / "result.json").exists() or (out / "results").exists():
+        number = 1
+        while (kept := out.with_name(f"{out.name}.{number}")).exists():
+            number += 1
+        out.rename(kept)
+        print(f"run-lab: the results of an earlier command are in {kept} now", file=sys.stderr)
+    out.mkdir(parents=True, exist_ok=True)
+
+
 def run_machine(machine, chosen, out):
     """Everything on one machine; returns what is written to its result.json."""
     plan = make_plan(machine, chosen)
+    make_room(out)
     progress = Progress(machine, plan)
     result = {"simulated_machine": machine.name, "note": tables.NOTE.format(name=machine.name), "description": machine.json,
               "window_ns": chosen.window, "online": chosen.online, "plan": plan}
@@ -151,7 +173,6 @@ def main(words, _):
         for name in chosen.machine.split(","):
             machine = Machine.named(name)
             out = pathlib.Path(chosen.output) / machine.name
-            out.mkdir(parents=True, exist_ok=True)
             result = run_machine(machine, chosen, out.resolve())
             good = show(machine, result, out) and good
         return 0 if good else 1

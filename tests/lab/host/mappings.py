@@ -7,7 +7,7 @@ packed             rank i on CPU i
 scatter            neighbouring ranks on different nodes and last-level caches
 random:N           N random orders (seeds 1 to N); random:A-B seeds A to B
 swapped:N          N mappings between packed and random: 1 to 6 swaps
-map:0,4,1,5,...    these CPUs (with other mappings: quote, and + in place of the commas)
+map:0+4+1+5+...    these CPUs
 online[:KEY=V+...] ondeloc re-binds the ranks while they run, from Slurm's binding
 NAME@near          without the cost of distance: the control
 NAME@MAPPING       online@packed: online from that start
@@ -50,9 +50,9 @@ def expand(machine, ranks, text, online_keys):
         if kind == "scatter":
             return [{**mapping, "cpus": scatter(machine)[:ranks]}]
         if kind == "random" and argument:
-            return [{**mapping, "name": f"random:{seed}", "cpus": random.Random(seed).sample(range(machine.cpus), ranks)} for seed in seeds(argument)]
+            return [{**mapping, "name": f"random:{seed}{near}", "cpus": random.Random(seed).sample(range(machine.cpus), ranks)} for seed in seeds(argument)]
         if kind == "swapped" and argument:
-            return [{**mapping, "name": f"swapped:{seed}", "cpus": swapped(machine.cpus, seed)[:ranks]} for seed in seeds(argument)]
+            return [{**mapping, "name": f"swapped:{seed}{near}", "cpus": swapped(machine.cpus, seed)[:ranks]} for seed in seeds(argument)]
         if kind == "map":
             return [{**mapping, "cpus": cpu_list(machine, ranks, argument)}]
         if kind == "online":
@@ -60,7 +60,8 @@ def expand(machine, ranks, text, online_keys):
             first = expand(machine, ranks, start, online_keys)[0] if at else {}
             return [{**first, **mapping, "ondeloc": f"online,{keys}"}]
     except ValueError:
-        raise ValueError(f"--mappings {text}: numbers are expected after the colon") from None
+        expected = f"a CPU for each of {ranks} ranks is expected, joined by '+'" if kind == "map" else "numbers are expected after the colon"
+        raise ValueError(f"--mappings {text}: {expected}") from None
     return [{**mapping, "algorithm": name}]
 
 
