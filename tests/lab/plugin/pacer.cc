@@ -13,7 +13,7 @@ void Pacer::start(std::uint64_t now_ps) {
   const std::scoped_lock lock(mutex_);
   for (Vcpu& vcpu : vcpus_) {
     vcpu.base = now_ps;
-    *vcpu.counter = 0;
+    *vcpu.counter = vcpu.counted = 0;
     vcpu.shown = now_ps;
     vcpu.published = now_ps;
   }
@@ -21,15 +21,15 @@ void Pacer::start(std::uint64_t now_ps) {
   running_ = true;
 }
 
-std::uint64_t Pacer::stop() {
+void Pacer::stop(const std::function<void(std::uint64_t)>& go_on) {
   const std::scoped_lock lock(mutex_);
   std::uint64_t latest = present_;
   for (std::size_t i = 0; i < vcpus_.size(); ++i) {
     latest = std::max({latest, vcpus_[i].shown, now(static_cast<int>(i))});
   }
+  go_on(latest);
   running_ = false;
   for (Vcpu& vcpu : vcpus_) vcpu.wake.notify_all();
-  return latest;
 }
 
 std::uint64_t Pacer::slowest() const {
@@ -54,7 +54,7 @@ void Pacer::advance_to(std::uint64_t ps) {
 void Pacer::publish(int vcpu) {
   Vcpu& me = at(vcpu);
   me.base += *me.counter;
-  *me.counter = 0;
+  *me.counter = me.counted = 0;
   me.published = me.base;
 }
 
@@ -80,12 +80,13 @@ void Pacer::wait(int vcpu, std::unique_lock<std::mutex>& lock) {
   // One block, then it waits again: nobody inside QEMU may need this vCPU for ever.
   me.base -= pacing_.quantum_ps;
   *me.counter += pacing_.quantum_ps;
+  me.counted = pacing_.quantum_ps;
 }
 
 void Pacer::synchronize(int vcpu) {
   Vcpu& me = at(vcpu);
   if (!running_) {
-    *me.counter = 0;
+    *me.counter = me.counted = 0;
     return;
   }
   publish(vcpu);

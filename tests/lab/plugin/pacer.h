@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 
 #include "tests/lab/plugin/counters.h"
@@ -28,12 +29,14 @@ class Pacer {
   Counters& counters(int vcpu) { return at(vcpu).counters; }
   const Counters& counters(int vcpu) const { return at(vcpu).counters; }
   bool idle(int vcpu) const { return at(vcpu).idle; }
-  std::uint64_t unpublished(int vcpu) const { return *at(vcpu).counter; }  // since the last look
+  // The time that the vCPU has run since the last look.
+  std::uint64_t unpublished(int vcpu) const { return *at(vcpu).counter - at(vcpu).counted; }
   bool running() const { return running_; }
 
-  // Starts simulated time at `now_ps`; stop returns a time that no guest clock has passed.
+  // Starts simulated time at `now_ps`. stop() passes a time that no guest clock has passed to
+  // `go_on`, and ends simulated time after that: no clock is to be read in between.
   void start(std::uint64_t now_ps);
-  std::uint64_t stop();
+  void stop(const std::function<void(std::uint64_t)>& go_on);
 
   // Called by the thread of that vCPU.
   std::uint64_t now(int vcpu) const { return at(vcpu).base + *at(vcpu).counter; }
@@ -67,6 +70,7 @@ class Pacer {
     std::uint64_t base = 0;
     std::uint64_t unbound = 0;
     std::uint64_t* counter = &unbound;
+    std::uint64_t counted = 0;  // part of the counter that was in the base before
     std::uint64_t shown = 0;
     std::atomic<std::uint64_t> published{0};
     std::atomic<bool> idle{true};

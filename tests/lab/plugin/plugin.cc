@@ -2,6 +2,7 @@
 // The lab inside QEMU: instruments the guest's code, takes over its clocks, obeys its triggers.
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +29,7 @@ Lab* lab = nullptr;
 std::ofstream* output = nullptr;
 qemu_plugin_scoreboard* scores = nullptr;
 CPUState* vcpu_states[64];
-std::int64_t off_ns = 0;  // with the lab off the guest's clock is QEMU's plus this
+std::atomic<std::int64_t> off_ns = 0;  // with the lab off the guest's clock is QEMU's plus this
 std::mutex switching;
 
 std::uint64_t host_ns() {
@@ -105,7 +106,9 @@ void switch_lab(int vcpu, bool on) {
       pacer.start(static_cast<std::uint64_t>(guest_ns()) * 1000);
       lab->mark(vcpu, host_ns());
     } else {
-      off_ns = static_cast<std::int64_t>(pacer.stop() / 1000) - cpu_get_clock() + 1000;
+      pacer.stop([](std::uint64_t latest_ps) {
+        off_ns = static_cast<std::int64_t>(latest_ps / 1000) - cpu_get_clock() + 1000;
+      });
     }
   }
   tb_flush(vcpu_states[vcpu]);  // blocks are translated with the lab's calls, or without
@@ -191,8 +194,8 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* block) {
     qemu_plugin_insn* instruction = qemu_plugin_tb_get_insn(block, i);
     instrument_trigger(instruction);
     if (!on) continue;
-    // The values that QEMU tells of an atomic instruction are not those of the memory: "lock inc" is
-    // told as a load of the value behind it, a failed compare-and-exchange as a store.
+    // The values that QEMU tells of an atomic instruction are not those of the memory: "lock inc"
+    // is told as a load of the value behind it, a failed compare-and-exchange as a store.
     void* atomic = ondeloc_threads::is_atomic(code_of(instruction)) ? instruction : nullptr;
     qemu_plugin_register_vcpu_mem_cb(instruction, on_access, QEMU_PLUGIN_CB_NO_REGS,
                                      QEMU_PLUGIN_MEM_RW, atomic);

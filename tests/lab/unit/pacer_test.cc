@@ -125,6 +125,9 @@ TEST_CASE("a vCPU that waits in vain goes on, and the wait is counted") {
   lab.pacer.synchronize(0);  // vCPU 1 never comes
   CHECK(lab.pacer.counters(0).timeouts == 1);
   CHECK(lab.pacer.now(0) == 5'001'000);
+  CHECK(lab.pacer.unpublished(0) == 0);  // hardware threads pay for new instructions only
+  lab.pacer.add(0, 300);
+  CHECK(lab.pacer.unpublished(0) == 300);
 }
 
 TEST_CASE("a vCPU that sleeps holds nobody back and wakes in the present") {
@@ -146,6 +149,11 @@ TEST_CASE("when all sleep, time goes on by hand only") {
   lab.pacer.went_idle(1);
   lab.pacer.advance_idle(100);
   CHECK(lab.pacer.present() == before + 100);
-  CHECK(lab.pacer.stop() == before + 100);
+  std::uint64_t latest = 0;
+  lab.pacer.stop([&](std::uint64_t ps) {
+    latest = ps;
+    CHECK(lab.pacer.running());
+  });
+  CHECK(latest == before + 100);
   CHECK_FALSE(lab.pacer.running());
 }
