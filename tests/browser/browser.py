@@ -24,7 +24,8 @@ class Browser:
         high = [os.dup2(fd, 200 + i) for i, fd in enumerate((to_child, from_child))]
         command = ["chromium", *FLAGS, f"--user-data-dir={self.home}", "about:blank"]
         shell = 'exec 3<&200 4>&201 200<&- 201>&-; exec "$@"'
-        self.process = subprocess.Popen(["bash", "-c", shell, "browser", *command], pass_fds=high, env={**os.environ, "HOME": self.home},
+        places = {"HOME": self.home, "TMPDIR": self.home}  # Chromium leaves files in both
+        self.process = subprocess.Popen(["bash", "-c", shell, "browser", *command], pass_fds=high, env={**os.environ, **places},
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for fd in (*high, to_child, from_child):
             os.close(fd)
