@@ -15,6 +15,7 @@
 #include "mapcore/apps/workload.h"
 #include "mapcore/base/json_text.h"
 #include "mapcore/base/new_file.h"
+#include "mapcore/base/ranges_text.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
@@ -94,22 +95,9 @@ RankCpus cpus_of(const NodeMapping& node) {
   return cpus;
 }
 
-// "0-3,8,10-11"
-std::string rank_list(const std::vector<int>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t j = i;
-    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", ranks[i]);
-    if (j > i) text += fmt::format("-{}", ranks[j]);
-    i = j + 1;
-  }
-  return text;
-}
-
 std::string ranks_text(const std::vector<int>& ranks) {
   if (ranks.empty()) return "no ranks";
-  return fmt::format("{}: {}", counted(ranks.size(), "rank"), rank_list(ranks));
+  return fmt::format("{}: {}", counted(ranks.size(), "rank"), ranges_text(ranks));
 }
 
 std::string to_text(const std::vector<LayoutRow>& rows, const std::vector<NodeMapping>& nodes,
