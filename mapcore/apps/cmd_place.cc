@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 
 #include "mapcore/apps/node_layouts.h"
@@ -169,12 +168,10 @@ struct Placement {
   std::vector<NodeMapping> nodes;
 };
 
-// Gives srun's distributions and the placed one; the search may take long.
-using Search = std::function<Result<std::vector<LayoutRow>>()>;
-
+// `room`: the ranks of each node in srun's distributions.
 Result<Placement> place_by_traffic(const PlaceCommand& options, const Site& site,
-                                   const CommMatrix& matrix, const Search& search) {
-  auto rows = search();
+                                   const CommMatrix& matrix, const std::vector<int>& room) {
+  auto rows = layout_rows(options.adapter, Traffic(matrix), room, options.algorithm);
   if (!rows) return std::move(rows).error();
   Placement placement{*std::move(rows), {}};
   SlotOptions slots;
@@ -201,7 +198,8 @@ CpuSet cpus_by_lama(const LamaLayout& layout, const Machine& machine, PuOs threa
 }
 
 Result<Placement> place_by_lama(const PlaceCommand& options, const Site& site,
-                                const Traffic& traffic, const Search& search) {
+                                const CommMatrix& matrix, const std::vector<int>& room) {
+  const Traffic traffic(matrix);
   std::vector<const Machine*> machines;
   for (const auto& place : site.places) machines.push_back(&place->machine);
   const auto threads = lama_over_nodes(machines, options.lama, traffic.ranks());
@@ -209,7 +207,7 @@ Result<Placement> place_by_lama(const PlaceCommand& options, const Site& site,
   const auto layout = parse_lama(options.lama);
   if (!layout) return layout.error();
   // The user is not to wait for the search to learn that the layout does not fit.
-  auto rows = search();
+  auto rows = layout_rows(options.adapter, traffic, room, options.algorithm);
   if (!rows) return std::move(rows).error();
   NodeOfRank node_of_rank;
   std::vector<int> counts(machines.size());
@@ -234,12 +232,8 @@ Result<Placement> compute_placement(const PlaceCommand& options, const Site& sit
                                     const CommMatrix& matrix) {
   const auto counts = counts_of(site.places, matrix.ranks, std::max(1, options.cpus_per_task));
   if (!counts) return counts.error();
-  const Traffic traffic(matrix);
-  const Search search = [&] {
-    return layout_rows(options.adapter, traffic, *counts, options.algorithm);
-  };
-  return options.lama.empty() ? place_by_traffic(options, site, matrix, search)
-                              : place_by_lama(options, site, traffic, search);
+  return options.lama.empty() ? place_by_traffic(options, site, matrix, *counts)
+                              : place_by_lama(options, site, matrix, *counts);
 }
 
 Result<std::string> run_place(const PlaceCommand& options) {
