@@ -119,10 +119,7 @@ Traffic::Traffic(const CommMatrix& matrix) {
     return;
   }
   const auto n = static_cast<std::size_t>(matrix.ranks);
-  edges_.reserve(2 * matrix.entries.size());
-  messages_.reserve(2 * matrix.entries.size());
-  begin_.reserve(n + 1);
-  strength_.reserve(n);
+  reserve(n, 2 * matrix.entries.size());
   auto sent = matrix.entries.begin();
   const std::uint32_t* from = rows->cells.get();
   std::vector<Edge> row(n);
@@ -149,6 +146,14 @@ Traffic::Traffic(const CommMatrix& matrix) {
     append(std::span(row).first(length), std::span(row_messages).first(length));
     length = 0;
   }
+}
+
+void Traffic::reserve(std::size_t ranks, std::size_t edges) {
+  begin_.reserve(ranks + 1);
+  above_.reserve(ranks);
+  strength_.reserve(ranks);
+  edges_.reserve(edges);
+  messages_.reserve(edges);
 }
 
 // Adds up in registers: where all ranks talk to all, the mapper spends a good part of an interval
@@ -178,26 +183,19 @@ void Traffic::append(std::span<const Edge> row, std::span<const double> messages
 
 Traffic Traffic::weighed(double byte_weight, double message_bytes) const {
   Traffic out;
-  out.begin_.reserve(begin_.size());
-  out.edges_.reserve(edges_.size());
-  out.strength_.assign(strength_.size(), 0);
-  for (std::size_t i = 0; i < strength_.size(); ++i) {
-    std::size_t below = 0;
-    for (std::size_t e = begin_[i]; e < begin_[i + 1]; ++e) {
-      const double amount = byte_weight * edges_[e].bytes + message_bytes * messages_[e];
-      if (amount <= 0) continue;
-      out.edges_.push_back({edges_[e].peer, amount});
-      out.strength_[i] += amount;
-      out.squares_ += amount * amount;
-      if (static_cast<std::size_t>(edges_[e].peer) > i)
-        out.total_ += amount;
-      else
-        ++below;
+  out.reserve(strength_.size(), edges_.size());
+  const std::vector<double> no_messages(strength_.size());
+  std::vector<Edge> row;
+  for (int i = 0; i < ranks(); ++i) {
+    row.clear();
+    const auto row_messages = messages(i);
+    for (std::size_t e = 0; e < row_messages.size(); ++e) {
+      const Edge& edge = edges(i)[e];
+      const double amount = byte_weight * edge.bytes + message_bytes * row_messages[e];
+      if (amount > 0) row.push_back({edge.peer, amount});
     }
-    out.above_.push_back(out.begin_.back() + below);
-    out.begin_.push_back(out.edges_.size());
+    out.append(row, std::span(no_messages).first(row.size()));
   }
-  out.messages_.assign(out.edges_.size(), 0);
   return out;
 }
 
@@ -236,7 +234,7 @@ class PairsOf {
  public:
   PairsOf(const Traffic& traffic, int rank)
       : edges_(traffic.edges_above(rank)),
-        messages_(traffic.messages(rank).last(edges_.size())),
+        messages_(traffic.messages_above(rank)),
         per_byte_(traffic.total() > 0 ? 1 / traffic.total() : 0),
         per_message_(traffic.total_messages() > 0 ? 1 / traffic.total_messages() : 0) {}
   bool at_end() const { return at_ == edges_.size(); }

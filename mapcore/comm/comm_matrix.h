@@ -59,6 +59,10 @@ class Traffic {
     const auto i = static_cast<std::size_t>(rank);
     return std::span(messages_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
   }
+  std::span<const double> messages_above(int rank) const {  // of each edge of edges_above(rank)
+    const auto i = static_cast<std::size_t>(rank);
+    return std::span(messages_).subspan(above_[i], begin_[i + 1] - above_[i]);
+  }
   std::span<const double> all_messages() const { return messages_; }
   double total_messages() const { return total_messages_; }  // sum over unordered pairs
   bool has_empty_edges() const { return has_empty_edges_; }  // an edge of 0 bytes
@@ -78,6 +82,7 @@ class Traffic {
   std::size_t pairs() const { return edges_.size() / 2; }
 
  private:
+  void reserve(std::size_t ranks, std::size_t edges);
   // Appends the row of the next rank.
   void append(std::span<const Edge> row, std::span<const double> messages);
 

@@ -68,7 +68,7 @@ class LoadSum {
     const bool knows_ranks = !loads_.rank.empty();
     const Slot& here = *slot_of_[rank];
     const auto edges = traffic_.edges_above(rank);
-    const auto messages = traffic_.messages(rank).last(edges.size());
+    const auto messages = traffic_.messages_above(rank);
     double byte_time = 0, message_time = 0, through_port = 0, seconds_of_rank = 0;
     for (std::size_t e = 0; e < edges.size(); ++e) {
       const Slot& there = *slot_of_[edges[e].peer];
@@ -215,7 +215,7 @@ DomainTraffic traffic_by_domain(const SlotSet& slots, const Traffic& traffic,
   for (int i = 0; i < traffic.ranks(); ++i) {
     const Seat& here = slots[mapping[i].value].seat;
     const auto edges = traffic.edges_above(i);
-    const auto messages = traffic.messages(i).last(edges.size());
+    const auto messages = traffic.messages_above(i);
     for (std::size_t e = 0; e < edges.size(); ++e) {
       const Seat& there = slots[mapping[edges[e].peer].value].seat;
       const auto domain = static_cast<std::size_t>(shared_domain(here, there));
