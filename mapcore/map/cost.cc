@@ -21,6 +21,8 @@ class LoadSum {
       : model_(model),
         traffic_(traffic),
         nodes_(static_cast<std::size_t>(model.nodes)),
+        byte_factor_(model.byte_factor(traffic.ranks())),
+        message_factor_(model.message_factor(traffic.ranks())),
         of_byte_(model.byte_weight()),
         of_message_(model.message_bytes(traffic.ranks())),
         has_ports_(!model.port.empty()) {
@@ -62,9 +64,8 @@ class LoadSum {
 
   // Adds the pairs of a rank with larger ranks.
   void add_pairs(int rank) {
-    const int ranks = traffic_.ranks();
-    const double rank_bytes = ranks * model_.byte_factor(ranks);
-    const double rank_waits = ranks * model_.message_factor(ranks);
+    const double rank_bytes = traffic_.ranks() * byte_factor_;
+    const double rank_waits = traffic_.ranks() * message_factor_;
     const bool knows_ranks = !loads_.rank.empty();
     const Slot& here = *slot_of_[rank];
     const auto edges = traffic_.edges_above(rank);
@@ -97,10 +98,9 @@ class LoadSum {
   }
 
   Loads take() && {
-    const int ranks = traffic_.ranks();
-    loads_.byte_time *= model_.byte_factor(ranks);
-    loads_.message_time *= model_.message_factor(ranks);
-    loads_.adapter_time *= model_.byte_factor(ranks);
+    loads_.byte_time *= byte_factor_;
+    loads_.message_time *= message_factor_;
+    loads_.adapter_time *= byte_factor_;
     return std::move(loads_);
   }
 
@@ -113,7 +113,8 @@ class LoadSum {
   const CostModel& model_;
   const Traffic& traffic_;
   std::size_t nodes_;
-  double of_byte_, of_message_;
+  double byte_factor_, message_factor_;  // of one edge's cost
+  double of_byte_, of_message_;          // of one edge's amount
   bool has_ports_;
   std::vector<const Slot*> slot_of_;
   Loads loads_;
