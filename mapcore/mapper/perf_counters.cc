@@ -75,9 +75,9 @@ std::vector<PuOs> cpus_of(const std::string& list) {
 }
 
 // The mapper needs descriptors for other things too, so the counters take half of them.
-rlim_t own_files_limit() {
+rlim_t most_descriptors() {
   rlimit limit{};
-  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : RLIM_INFINITY;
 }
 
 }  // namespace
@@ -91,10 +91,11 @@ void RankMisses::give_up(std::string why) {
 }
 
 void RankMisses::count(pid_t process) {
+  const rlim_t most = most_descriptors();
   for (const pid_t thread : read_threads(process)) {
     if (events_.size() >= kMostThreads)
       return give_up(fmt::format("the ranks have more than {} threads", kMostThreads));
-    if (events_.size() >= own_files_limit() / 2) return give_up(why_no_perf(EMFILE, kCounter));
+    if (events_.size() >= most) return give_up(why_no_perf(EMFILE, kCounter));
     auto event = PerfEvent::of_thread(kind_, thread);
     if (event) {
       why_.clear();
