@@ -59,8 +59,6 @@ class Guest:
         self.window_ns, self.user_files, self.process = window_ns, user_files, None
 
     def __enter__(self):
-        for old in ("console", "counters.jsonl", "qemu.err"):
-            (self.out / old).unlink(missing_ok=True)
         payload = self.out / "payload"
         stage(self.build, self.plan, payload, self.user_files)
         size = int(must("du", "-sm", payload).split()[0]) + 16

@@ -95,7 +95,7 @@ class Progress:
 
 def make_room(out):
     """Figures of two commands must not mix: those of an earlier one get a directory of their own."""
-    if (out / "result.json").exists() or (out / "results").exists():
+    if out.exists() and any(out.iterdir()):
         number = 1
         while (kept := out.with_name(f"{out.name}.{number}")).exists():
             number += 1
