@@ -86,10 +86,12 @@ class Case(unittest.TestCase):
         return self.run_user(*srun_command(ondeloc), *arguments, env=env, timeout=timeout)
 
     def start_srun(self, *arguments, ondeloc=None, env=None):
-        """Starts srun in the background; the caller waits for it."""
-        return subprocess.Popen(
+        """Starts srun in the background; the caller waits for it. If the test fails before that, srun and its step end with the test."""
+        running = subprocess.Popen(
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             **as_user([*srun_command(ondeloc), *arguments], self.dir, env))
+        self.addCleanup(end_step, running)
+        return running
 
     def assert_ran(self, result):
         self.assertEqual(result.returncode, 0, f"stdout: {result.stdout}\nstderr: {result.stderr}")
@@ -117,6 +119,14 @@ def wait_for(condition, seconds):
             return False
         time.sleep(0.02)
     return True
+
+
+def end_step(srun):
+    """Ends srun and its step if they still run: the next test must not meet them."""
+    if srun.poll() is None:
+        srun.kill()
+        srun.communicate()
+        wait_until_none_left()
 
 
 def is_ours(process):

@@ -66,7 +66,6 @@ class Faults(harness.Case):
     def start(self, seconds, ranks=2):
         """Starts a step and waits until its mapper and ranks run."""
         running = self.start_srun(f"-n{ranks}", WORK, "-s", str(seconds), ondeloc=OPTION)
-        self.addCleanup(running.kill)
         self.assertTrue(harness.wait_for(lambda: harness.pids_of("ondeloc-mapper") and
                                          len(harness.pids_of("partners")) == ranks, 30))
         # Wait until the ranks have attached.
@@ -97,7 +96,6 @@ class Faults(harness.Case):
         """Waits until the ranks are past MPI_Init. Inside it the other ranks may call MPI_Abort when one is lost, and from Slurm
         24.11 on srun ends with the code of that call."""
         running = self.start_srun("-n4", f"--output={name}.%t", WORK, "-s", "30", "-i", "0.1", ondeloc=option)
-        self.addCleanup(running.kill)
         files = [pathlib.Path(self.dir, f"{name}.{rank}") for rank in range(4)]
         self.assertTrue(harness.wait_for(lambda: all(file.exists() and file.stat().st_size for file in files), 60))
         return running

@@ -28,7 +28,6 @@ class Hardening(harness.Case):
     def start(self, option, seconds=3):
         """Starts a step of four ranks; returns it and the pid of its mapper once that watches the step."""
         running = self.start_srun("-n4", WORK, "-s", str(seconds), ondeloc=option)
-        self.addCleanup(running.kill)
         self.assertTrue(harness.wait_for(lambda: len(harness.pids_of("partners")) == 4 and
                                          harness.pids_of("ondeloc-mapper"), 60))
         mapper = harness.pids_of("ondeloc-mapper")[0]

@@ -26,7 +26,6 @@ class PluginTwice(harness.Case):
     def test_one_mapper_that_stays_until_the_end(self):
         program = self.write("program.py", PROGRAM)
         running = self.start_srun("-n2", "python3", program, ondeloc="online,verbose,report=r.json")
-        self.addCleanup(running.kill)
         self.assertTrue(harness.wait_for(lambda: harness.pids_of("ondeloc-mapper"), 30))
         # One task's task_init would start both mappers, so the second would appear at once.
         self.assertFalse(harness.wait_for(lambda: len(harness.pids_of("ondeloc-mapper")) > 1, 0.5))
@@ -45,7 +44,6 @@ class PluginTwice(harness.Case):
         for end in ends:
             os.mkfifo(end)  # a task ends when the test has opened its pipe
         running = self.start_srun("-n2", "sh", "-c", "exec cat end.$SLURM_PROCID", ondeloc="online,report=r.json")
-        self.addCleanup(running.kill)
         self.assertTrue(harness.wait_for(lambda: len(harness.pids_of("cat")) == 2 and harness.pids_of("ondeloc-mapper"), 60))
         ends[0].write_bytes(b"")
         self.assertTrue(harness.wait_for(lambda: len(harness.pids_of("cat")) == 1, 60))
