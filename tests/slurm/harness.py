@@ -3,10 +3,12 @@
 
 A test file ends with `harness.main()`, which fails if no test ran or one was skipped.
 """
+import fnmatch
 import json
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import subprocess
 import sys
@@ -83,10 +85,12 @@ class Case(unittest.TestCase):
 
     def srun(self, *arguments, ondeloc=None, env=None, timeout=LONG):
         """Runs srun with --ondeloc=<ondeloc> (None: without the option); any number of ranks share all CPUs."""
+        self.forget_reports(ondeloc)
         return self.run_user(*srun_command(ondeloc), *arguments, env=env, timeout=timeout)
 
     def start_srun(self, *arguments, ondeloc=None, env=None):
         """Starts srun in the background; the caller waits for it. If the test fails before that, srun and its step end with the test."""
+        self.forget_reports(ondeloc)
         running = subprocess.Popen(
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             **as_user([*srun_command(ondeloc), *arguments], self.dir, env))
@@ -104,11 +108,22 @@ class Case(unittest.TestCase):
         os.chown(path, USER.pw_uid, USER.pw_gid)
         return path
 
+    def forget_reports(self, ondeloc):
+        """Removes reports of earlier steps of the test that have the name that this option names. A %-word may stand for any text."""
+        if match := re.search(r"\breport=([^,/]+)", ondeloc or ""):
+            for path in pathlib.Path(self.dir).iterdir():
+                if fnmatch.fnmatch(path.name, re.sub("%.", "*", match[1])):
+                    path.unlink()
+
     def report(self, name):
-        """Returns the report that the mapper writes before the step ends, or soon after."""
+        """Returns the report that the mapper writes before the step ends, or soon after. While the step runs, the mapper writes
+        preliminary reports under the same name."""
         path = pathlib.Path(self.dir, name)
-        wait_for(path.exists, 60)
-        return json.loads(path.read_text(encoding="utf-8"))
+
+        def read():
+            return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"complete": False}
+        self.assertTrue(wait_for(lambda: read()["complete"], 60), f"no complete report {name}")
+        return read()
 
 
 def wait_for(condition, seconds):
