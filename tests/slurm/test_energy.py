@@ -3,12 +3,19 @@
 may have no counter, and no counter wraps within seconds."""
 import os
 import pathlib
-import time
 
 import harness
 
 RANGE = 1_000_000  # microjoules
 PART = 600_000
+OPTION = "online,decide=never,transport=pmix,interval=100ms,max-interval=100ms,report=r.json"
+SEND_UNTIL = """import pathlib, sys, time
+from mpi4py import MPI
+world, more = MPI.COMM_WORLD, True
+while more:
+    time.sleep(0.01)
+    more = world.bcast(not pathlib.Path(sys.argv[1]).exists())
+"""
 
 
 class Energy(harness.Case):
@@ -32,16 +39,19 @@ class Energy(harness.Case):
         self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="ascii")
         harness.PLUGSTACK.write_text(" ".join([text.rstrip("\n"), *words]) + "\n", encoding="ascii")
 
+    def wait_until_read(self):
+        """slurmstepd alone reads the counter. The first reading of a new file sets the time of its last access (mount(8), relatime)."""
+        info = (self.zone / "energy_uj").stat
+        self.assertTrue(harness.wait_for(lambda: info().st_atime_ns > info().st_mtime_ns, 60), "the counter was not read")
+
     def run_while_the_counter_wraps(self, parts):
         """Energy in the report of a step in which the counter goes on by PART so many times."""
-        srun = self.start_srun("-n4", f"{harness.APPS}/partners", "-s", "4", "-i", "0.2",
-                               ondeloc="online,decide=never,transport=pmix,interval=100ms,max-interval=100ms,report=r.json")
-        for line in srun.stdout:
-            if "so far" in line:
-                break
+        srun = self.start_srun("-n4", "python3", "-c", SEND_UNTIL, "over", ondeloc=OPTION)
+        self.wait_until_read()
         for part in range(1, parts + 1):
             self.put("energy_uj", part * PART % RANGE)
-            time.sleep(0.8)
+            self.wait_until_read()
+        pathlib.Path(self.dir, "over").touch()
         _, told = srun.communicate(timeout=harness.LONG)
         self.assertEqual(srun.returncode, 0, told)
         return self.report("r.json")["energy"]
@@ -56,7 +66,8 @@ class Energy(harness.Case):
     def test_without_events_a_long_step_has_no_energy_and_says_why(self):
         self.put("constraint_0_power_limit_uw", 5 * RANGE)  # it wraps five times a second, at most
         self.with_words(f"test-switch=powercap:{self.zone.parent}", "test-switch=no-events")
-        energy = self.run_while_the_counter_wraps(1)
+        self.assert_ran(self.srun("-n4", f"{harness.APPS}/partners", "-s", "4", ondeloc=OPTION))
+        energy = self.report("r.json")["energy"]
         self.assertIsNone(energy["package_joules"])
         self.assertRegex(energy["why_no_package"], r"nobody read a counter for so long that it may have wrapped \d\d+ times")
 
