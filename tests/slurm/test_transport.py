@@ -5,14 +5,18 @@ import pathlib
 import counting
 import harness
 
-LIVE_ON = """import pathlib, sys, time
+# While the mapper watches the ranks, it writes preliminary reports.
+LIVE_ON = """import json, pathlib, sys, time
 from mpi4py import MPI
+path = pathlib.Path(sys.argv[1])
+def is_complete():
+    return path.exists() and json.loads(path.read_text())["complete"]
 MPI.COMM_WORLD.Barrier()
 MPI.Finalize()
 end = time.monotonic() + 20
-while not pathlib.Path(sys.argv[1]).exists() and time.monotonic() < end:
+while not is_complete() and time.monotonic() < end:
     time.sleep(0.02)
-print("there is a report" if pathlib.Path(sys.argv[1]).exists() else "there is none")
+print("the report is complete" if is_complete() else "there is no complete report")
 """
 
 # Open MPI waits in there forever and takes the messages of other ranks: the ranks have to wait for the child's end.
@@ -124,7 +128,7 @@ class NoListener(Switched):
                 name = f"{transport}.json"
                 result = self.srun("-n2", "python3", "-c", LIVE_ON, name, ondeloc=f"online,transport={transport},report={name}")
                 self.assert_ran(result)
-                self.assertEqual(result.stdout, "there is a report\n" * 2, result.stderr)
+                self.assertEqual(result.stdout, "the report is complete\n" * 2, result.stderr)
 
     def test_counts_come_by_shared_memory(self):
         for transport in "auto", "pmix":
