@@ -23,14 +23,14 @@ RunningSums::RunningSums(const SegmentView& view, const EventPools& pools,
 void RunningSums::write(ProfileWriter& writer) {
   write_drops(writer);
   if (++writes_ < totals_after_) return;
-  write_totals(writer);
-  totals_after_ = std::min(2 * totals_after_, kSeldomest);
   writes_ = 0;
+  // If nothing was sent yet, the first totals do not wait longer.
+  if (write_totals(writer)) totals_after_ = std::min(2 * totals_after_, kSeldomest);
 }
 
 void RunningSums::write_last(ProfileWriter& writer) {
   write_drops(writer);
-  write_totals(writer);
+  (void)write_totals(writer);
 }
 
 void RunningSums::write_drops(ProfileWriter& writer) {
@@ -72,7 +72,7 @@ void RunningSums::add_fetched(int rank, std::span<ondeloc_cell> row) const {
 
 // The rows count every message, recorded or dropped. A record with src = dst holds the traffic to
 // other nodes.
-void RunningSums::write_totals(ProfileWriter& writer) {
+bool RunningSums::write_totals(ProfileWriter& writer) {
   const std::size_t width = world_of_.size() + 1;
   std::vector<PairTotal> changed;
   std::vector<ondeloc_cell> row(width);
@@ -89,6 +89,7 @@ void RunningSums::write_totals(ProfileWriter& writer) {
     }
   }
   (void)writer.add_totals(changed);
+  return !changed.empty();
 }
 
 }  // namespace ondeloc

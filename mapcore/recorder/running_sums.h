@@ -2,7 +2,8 @@
 // Writes drops and totals of the ranks while the recorder runs, so that they are in the profile of
 // a killed recorder too. Only changed values are written (the last record of a rank or pair
 // counts): drops at every write, totals after 1, 2, 4 ... 64 of them, since a pair of ranks costs 4
-// numbers. Ownership: borrows view and pools. Thread safety: one thread.
+// numbers. A write without a changed total does not lengthen that distance. Ownership: borrows view
+// and pools. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ class RunningSums {
 
  private:
   void write_drops(ProfileWriter& writer);
-  void write_totals(ProfileWriter& writer);
+  // Returns whether a total had changed.
+  bool write_totals(ProfileWriter& writer);
   std::uint64_t bytes_of(bool off_node) const;
   void add_fetched(int rank, std::span<ondeloc_cell> row) const;
 

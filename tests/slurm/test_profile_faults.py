@@ -2,6 +2,7 @@
 """The recorder is killed, stopped, has no file or a full disk, or the file is damaged: ondeloc prints one sentence, all
 complete blocks are usable, and the job is not harmed."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -46,9 +47,14 @@ class Recorder(profiling.Profiling):
         path = pathlib.Path(self.dir, name)
         return path.stat().st_size if path.exists() else 0
 
+    def has_totals(self):
+        """Returns whether the profile that is being written tells how much the ranks have sent so far."""
+        told = self.profile("info", "app.prof", "-f", "json")
+        return told.returncode == 0 and json.loads(told.stdout).get("counted_messages", 0) > 0
+
     def test_killed(self):
-        with self.recording("-s", "3") as pids:
-            self.assertTrue(harness.wait_for(lambda: self.size() > 1000, 20))
+        with self.recording("-s", "8") as pids:
+            self.assertTrue(harness.wait_for(self.has_totals, 60))
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
         info = self.info()

@@ -428,3 +428,25 @@ TEST_CASE("drops and totals are in the file before its end, each change once") {
   CHECK(writer->octets() > octets);
   std::filesystem::remove(path);
 }
+
+TEST_CASE("the first totals are in the file at the first write that has some") {
+  const Step step;
+  for (const pid_t pid : step.pids)
+    waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
+  auto view = SegmentView::open(step.segment.get());
+  REQUIRE(view.ok());
+  EventPools pools(view->channel(), kRanks, ONDELOC_RECORD_CELLS);
+  const std::string path = temporary_profile();
+  profile_format::FileHeader header;
+  header.ranks = 8;
+  auto writer = ProfileWriter::create(path, header);
+  std::vector<std::uint32_t> world(kRanks, kWorldRankUnknown);
+  RunningSums sums(*view, pools, world);
+  for (int i = 0; i < 9; ++i) sums.write(*writer);  // ranks are in MPI_Init
+  world.assign(kWorld.begin(), kWorld.end());
+  sums.write(*writer);
+  const auto profile = ProfileReader::open(path);
+  REQUIRE(profile.ok());
+  CHECK(profile->totals().size() == 2 * kRanks);
+  std::filesystem::remove(path);
+}
