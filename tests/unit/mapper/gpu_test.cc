@@ -244,12 +244,14 @@ TEST_CASE(
   CHECK(start().keeps_bindings());
 }
 
-TEST_CASE("a rank's files are looked at again only if it has opened or closed one") {
+TEST_CASE("a rank's files are looked at again only if it has opened or closed one",
+          "[open-files]") {
   const Machine machine = *load_machine(two_gpus());
   const WaitingRanks waiting(std::vector<std::vector<std::uint64_t>>{{1}, {2}});
   Ranks ranks(2);
   ranks.refresh(waiting.view());
-  if (open_files_of(waiting.pid(0)) == 0) return;  // Linux before 6.2 does not tell
+  if (open_files_of(waiting.pid(0)) == 0)
+    ONDELOC_SKIP("Linux before 6.2 does not count open files");
   GpuWatch gpus(machine.devices);
   gpus.look(ranks);
   CHECK(reads_in([&] { gpus.look(ranks); }) == 0);

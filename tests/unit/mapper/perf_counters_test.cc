@@ -102,7 +102,8 @@ TEST_CASE("an event that the machine lacks, and no rank at all, have their sente
   CHECK(told);
 }
 
-TEST_CASE("without descriptors for all threads the counters are closed, and no sum is told") {
+TEST_CASE("without descriptors for all threads the counters are closed, and no sum is told",
+          "[perf]") {
   const auto open_files = [] {
     const std::filesystem::directory_iterator files("/proc/self/fd");
     return std::distance(begin(files), end(files));
