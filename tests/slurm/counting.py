@@ -73,3 +73,40 @@ class Counting(harness.Case):
                 before = cells.get((src, dst), (0, 0))
                 cells[src, dst] = (before[0] + length, before[1] + messages)
         return clean(cells)
+
+
+class Exact(Counting):
+    def assert_exact(self, program, *arguments, makes_communicators=False, env=None, transport="auto"):
+        """`makes_communicators`: the MPI library sends messages of its own to make communicators. A run
+        without the program's messages tells how many."""
+        env = env or {}
+        own = {}
+        if makes_communicators:
+            dry = self.run_counted(program, *arguments, transport=transport, env={**env, "COUNT_DRY": "1"}, name="dry")
+            own = of_report(dry)
+            self.assertTrue(own)
+        report = self.run_counted(program, *arguments, transport=transport, env=env)
+        counted = minus(of_report(report), own)
+        self.assertEqual(counted, self.said())
+        skipping = self.run_counted(program, *arguments, transport=transport, env={**env, "COUNT_SKIP_ONE": "1"},
+                                    name="skip")
+        self.assert_one_left_out(minus(of_report(skipping), own))
+        return report
+
+
+class AgainstMonitoring(Counting):
+    """Compares with Open MPI's own monitoring in one run."""
+
+    def both(self, program, *arguments, env=None, name="run"):
+        """Returns (ondeloc's matrix, Open MPI's matrix) of one run."""
+        prefix = f"{self.dir}/{name}.monitoring"
+        report = self.run_counted(program, *arguments, name=name, env={
+            **MONITORING, "OMPI_MCA_pml_monitoring_filename": prefix, **(env or {})})
+        monitored = self.monitored(prefix)
+        self.assertTrue(monitored)
+        return of_report(report), monitored
+
+    def assert_same(self, program, *arguments, env=None, name="run"):
+        ours, theirs = self.both(program, *arguments, env=env, name=name)
+        self.assertEqual(ours, theirs)
+        return ours

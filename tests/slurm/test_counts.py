@@ -2,30 +2,11 @@
 """Counts are exact: the matrix in the report equals what the program computes, and what Open MPI's own monitoring saw.
 Every comparison is shown to notice one message: a second run leaves one message out of what it prints (COUNT_SKIP_ONE) or
 sends one more (COUNT_ONE_MORE)."""
-import pathlib
-
 import counting
 import harness
 
 
-class Counts(counting.Counting):
-    def assert_exact(self, program, *arguments, makes_communicators=False, env=None, transport="auto"):
-        """`makes_communicators`: the MPI library sends messages of its own to make communicators. A run
-        without the program's messages tells how many."""
-        env = env or {}
-        own = {}
-        if makes_communicators:
-            dry = self.run_counted(program, *arguments, transport=transport, env={**env, "COUNT_DRY": "1"}, name="dry")
-            own = counting.of_report(dry)
-            self.assertTrue(own)
-        report = self.run_counted(program, *arguments, transport=transport, env=env)
-        counted = counting.minus(counting.of_report(report), own)
-        self.assertEqual(counted, self.said())
-        skipping = self.run_counted(program, *arguments, transport=transport, env={**env, "COUNT_SKIP_ONE": "1"},
-                                    name="skip")
-        self.assert_one_left_out(counting.minus(counting.of_report(skipping), own))
-        return report
-
+class Counts(counting.Exact):
     def test_send_modes(self):
         self.assert_exact("send_modes")
 
@@ -55,17 +36,6 @@ class Counts(counting.Counting):
     def test_persistent(self):
         self.assert_exact("persistent")
 
-    def test_partitioned(self):
-        """Open MPI's messages that set up partitioned requests are the same in any number of rounds."""
-        if not pathlib.Path(harness.APPS, "partitioned").exists():
-            return  # Open MPI 4 has none
-        once = counting.of_report(self.run_counted("partitioned", "1", name="once"))
-        for env, wanted in ({}, []), ({"COUNT_SKIP_ONE": "1"}, [((0, 1), 1)]):
-            with self.subTest(env):
-                counted = counting.of_report(self.run_counted("partitioned", "6", env=env))
-                beyond = counting.minus(counting.minus(counted, once), counting.minus(self.said(), self.said("once")))
-                self.assertEqual([(pair, cell[1]) for pair, cell in beyond.items()], wanted)
-
     def test_threads(self):
         report = self.assert_exact("threads", makes_communicators=True)
         self.assertIn("MULTIPLE", " ".join(report["notes"]))
@@ -81,12 +51,6 @@ class Counts(counting.Counting):
         for program in "fortran_one_sided_mpif", "fortran_one_sided_f08":
             with self.subTest(program):
                 self.assert_exact(program, makes_communicators=True)
-
-    def test_one_sided_by_the_way_of_the_network(self):
-        """osc/rdma of Open MPI 5 moves the data by the components of the network. None of it passes the table of messages."""
-        if not pathlib.Path(harness.APPS, "partitioned").exists():
-            return  # Open MPI 4
-        self.assert_exact("one_sided", "1", makes_communicators=True, env={"OMPI_MCA_osc": "rdma"})
 
     def test_collectives_without_messages(self):
         """coll/sm moves the data of collectives through shared memory, past the table of messages."""
@@ -144,22 +108,8 @@ class Counts(counting.Counting):
         self.assertLess(messages, 100)
 
 
-class AgainstMonitoring(counting.Counting):
-    """Compares in one run; without persistent requests, which pml/monitoring does not see."""
-
-    def both(self, program, *arguments, env=None, name="run"):
-        """Returns (ondeloc's matrix, Open MPI's matrix) of one run."""
-        prefix = f"{self.dir}/{name}.monitoring"
-        report = self.run_counted(program, *arguments, name=name, env={
-            **counting.MONITORING, "OMPI_MCA_pml_monitoring_filename": prefix, **(env or {})})
-        monitored = self.monitored(prefix)
-        self.assertTrue(monitored)
-        return counting.of_report(report), monitored
-
-    def assert_same(self, program, *arguments, env=None, name="run"):
-        ours, theirs = self.both(program, *arguments, env=env, name=name)
-        self.assertEqual(ours, theirs)
-        return ours
+class AgainstMonitoring(counting.AgainstMonitoring):
+    """Without persistent requests, which pml/monitoring does not see."""
 
     def assert_all_three(self, program, env=None):
         """Both equal what the program prints, and differ when the program leaves one message out of what it prints."""
@@ -187,12 +137,6 @@ class AgainstMonitoring(counting.Counting):
 
     def test_collectives(self):
         self.assert_same_and_one_more("collectives")
-
-    def test_one_sided_by_messages(self):
-        """Open MPI 4 can make messages of all transfers. They are counted as messages, and their calls are not counted too."""
-        if pathlib.Path(harness.APPS, "partitioned").exists():
-            return  # Open MPI 5 has no osc/pt2pt
-        self.assert_same("one_sided", env={"OMPI_MCA_osc": "pt2pt"})
 
     def test_collectives_of_basic(self):
         self.assert_same_and_one_more("collectives", env={"OMPI_MCA_coll": "^tuned"})
