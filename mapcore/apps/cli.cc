@@ -169,6 +169,7 @@ PlacedRanks ranks_to_place(const CommMatrix& matrix, int wanted, const std::vect
 }
 
 void add_slot_options(CLI::App& command, SlotOptions& options) {
+  options.has_oversubscribe = true;
   add_ranks_option(command, options.ranks);
   command
       .add_option("-c,--cpus-per-task", options.cpus_per_task,
@@ -193,6 +194,13 @@ Status check_lama_width(int cpus_per_task) {
 
 namespace {
 
+// `on_host`: the ranks do not fit on this machine. Names only options that the command has.
+std::string ways_to_fit(const SlotOptions& options, bool on_host) {
+  const std::string machine = "name their machine with --topology";
+  if (!options.has_oversubscribe) return machine;
+  return (on_host ? machine + ", or " : "") + "use --oversubscribe to let them share";
+}
+
 Status check_fits(const MachineChoice& choice, const MachineOptions& machine,
                   const SlotOptions& options, int ranks, const std::string& previous) {
   const int cpus = choice.usable.count(), each = std::max(1, options.cpus_per_task);
@@ -204,10 +212,9 @@ Status check_fits(const MachineChoice& choice, const MachineOptions& machine,
                              cpus == 1 ? "is" : "are", cpus));
   if (options.oversubscribe || ranks <= cpus / each) return {};
   const bool host = machine.topology == "host";
-  return Error(fmt::format(
-      "{} ranks of {} each do not fit on {}{}{}; {}use --oversubscribe to let them share", ranks,
-      counted(each, "CPU"), host ? "the " : "", counted(cpus, "CPU"),
-      host ? " of this machine" : "", host ? "name their machine with --topology, or " : ""));
+  return Error(fmt::format("{} ranks of {} each do not fit on {}{}{}; {}", ranks,
+                           counted(each, "CPU"), host ? "the " : "", counted(cpus, "CPU"),
+                           host ? " of this machine" : "", ways_to_fit(options, host)));
 }
 
 // For lama each hardware thread is a slot; if ranks share, each is a slot equally often. The layout

@@ -84,6 +84,7 @@ struct SlotOptions {
   int ranks = 0;          // at least; 0: those that the matrix mentions
   int cpus_per_task = 0;  // 0: not given, one
   bool oversubscribe = false;
+  bool has_oversubscribe = false;     // the command has this option, so that advice may name it
   bool single_threads = false;        // one hardware thread a slot, not whole cores: for lama
   bool spread = false, pack = false;  // neither: spread if NUMA nodes have several caches
 };

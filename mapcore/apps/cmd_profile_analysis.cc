@@ -156,10 +156,13 @@ std::string online_text(TrafficSource& source, const AnalysisOptions& options) {
   return wrapped("with --ondeloc=online: " + text, kLineWidth, 2) + "\n";
 }
 
+std::string why_no_prospect(const Error& error) {
+  return "no gain is predicted: " + error.message();
+}
+
 std::string second_run_text(const Result<Prospect>& prospect) {
   if (prospect) return verdict_text(*prospect);
-  return wrapped("verdict: no gain is predicted: " + prospect.error().message(), kLineWidth, 2) +
-         "\n";
+  return wrapped("verdict: " + why_no_prospect(prospect.error()), kLineWidth, 2) + "\n";
 }
 
 Result<std::string> run_classify(AnalysisOptions& options) {
@@ -179,6 +182,7 @@ Result<std::string> run_classify(AnalysisOptions& options) {
                 {"published_class", to_string(result.published)}};
     out["verdict"] = prospect ? Json(verdict(*prospect)) : Json(nullptr);
     out["notes"] = found->notes;
+    if (!prospect) out["notes"].push_back(why_no_prospect(prospect.error()));
     out["metrics"] = metrics_json(*found);
     return json_text(out);
   }

@@ -242,7 +242,14 @@ TEST_CASE("compare and classify say what a second run would gain, and by which m
   CHECK(json.out.find("\"verdict\": \"a run with coordinated:30 could gain ") != std::string::npos);
   const Ran none = run_command(dir, {"profile", "classify", profile, "-t", "numa:1 core:1 pu:1"});
   CHECK(none.status == 0);
-  CHECK(none.out.find("verdict: no gain is predicted: 4 ranks") != std::string::npos);
+  const std::string why =
+      "no gain is predicted: 4 ranks of 1 CPU each do not fit on 1 CPU; name their machine with "
+      "--topology";
+  CHECK(one_line(none.out).ends_with("verdict: " + why + "\n"));
+  const Ran null =
+      run_command(dir, {"profile", "classify", profile, "-t", "numa:1 core:1 pu:1", "-f", "json"});
+  CHECK(null.out.find("\"verdict\": null") != std::string::npos);
+  CHECK(null.out.find("\"" + why + "\"\n") != std::string::npos);
 }
 
 TEST_CASE("a report without a job and a node is told without them") {

@@ -146,7 +146,8 @@ TEST_CASE("classify and info show what the recorder noted") {
   const Ran ran = run_command(dir, {"profile", "classify", dir.file("n")});
   CAPTURE(ran.out);
   CHECK(ran.out.find("\nnote: " + note + "\nverdict: ") != std::string::npos);
-  const Ran json = run_command(dir, {"profile", "classify", dir.file("n"), "-f", "json"});
+  const Ran json = run_command(
+      dir, {"profile", "classify", dir.file("n"), "-f", "json", "-t", "numa:2 core:2 pu:1"});
   CHECK(nlohmann::json::parse(json.out)["notes"] == std::vector<std::string>{note});
   const Ran info = run_command(dir, {"profile", "info", dir.file("n")});
   for (const std::string& one : notes) CHECK(info.out.find(one + "\n") != std::string::npos);
