@@ -102,6 +102,8 @@ Result<std::string> run_explain(const ExplainCommand& options) {
   auto file = load_input(options.file, Need::kSeries);
   if (!file) return std::move(file).error();
   if (file->kind == InputKind::kReport) {
+    if (Status good = check_without_replay(options.setup, file->name); !good)
+      return std::move(good).error();
     const auto report = parse_report_run(file->text, file->name);
     if (!report) return report.error();
     return explain(report->run, report->ranks, report->adapters, options);

@@ -253,22 +253,32 @@ Result<ReportRun> read_run(InputFile file, const std::string& path, const Replay
 }
 
 // The nodes of a file.
-Result<std::vector<ReportRun>> read_runs(const std::string& path, const ReplaySetup& setup) {
-  auto file = load_input(path);
-  if (!file) return std::move(file).error();
-  if (file->kind == InputKind::kJobReport) return parse_job_report_runs(file->text, file->name);
-  auto run = read_run(*std::move(file), path, setup);
+Result<std::vector<ReportRun>> read_runs(InputFile file, const std::string& path,
+                                         const ReplaySetup& setup) {
+  if (file.kind == InputKind::kJobReport) return parse_job_report_runs(file.text, file.name);
+  auto run = read_run(std::move(file), path, setup);
   if (!run) return std::move(run).error();
   return std::vector<ReportRun>{*std::move(run)};
 }
 
 Result<std::vector<ReportRun>> read_reports(const ReportCommand& options) {
   std::vector<ReportRun> reports;
+  bool is_replayed = false;  // one of the files
+  std::string recorded;      // the first of the others
   for (const std::string& path : options.files) {
-    auto runs = read_runs(path, options.setup);
+    auto file = load_input(path);
+    if (!file) return std::move(file).error();
+    if (file->kind != InputKind::kReport && file->kind != InputKind::kJobReport)
+      is_replayed = true;
+    else if (recorded.empty())
+      recorded = file->name;
+    auto runs = read_runs(*std::move(file), path, options.setup);
     if (!runs) return std::move(runs).error();
     std::move(runs->begin(), runs->end(), std::back_inserter(reports));
   }
+  if (is_replayed) return reports;
+  if (Status good = check_without_replay(options.setup, recorded); !good)
+    return std::move(good).error();
   return reports;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mapcore/apps/say.h"
 #include "mapcore/devices/rank_adapter.h"
 #include "mapcore/options/option_table.h"
@@ -12,6 +14,7 @@ namespace ondeloc::cli {
 void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string& length) {
   ReplayOptions& replay = setup.loop;
   const auto text = [](std::string_view key) { return default_of(key_row(key)); };
+  const auto others = static_cast<std::ptrdiff_t>(command.get_options().size());
   add_machine_options(command, setup.machine);
   add_slot_options(command, setup.slots);
   command.add_option("-a,--algorithm", replay.algorithm,
@@ -56,6 +59,16 @@ void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string
           "apply a mapping if more than ranks / nodes ranks change their NUMA node, or on one node "
           "their last-level cache (decide=many)")
       ->excludes(always);
+  const std::vector<CLI::Option*> all = command.get_options();
+  setup.options.assign(all.begin() + others, all.end());
+}
+
+Status check_without_replay(const ReplaySetup& setup, const std::string& name) {
+  const auto given = std::find_if(setup.options.begin(), setup.options.end(),
+                                  [](const CLI::Option* option) { return option->count() > 0; });
+  if (given == setup.options.end()) return {};
+  return Error(fmt::format("'{}' tells what was decided; use 'ondeloc replay' to try {}", name,
+                           (*given)->get_name()));
 }
 
 Result<ReplayedSource> replay_with_layout(const ReplaySetup& setup, TrafficSource& source,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "mapcore/apps/workload.h"
 #include "mapcore/decide/replay.h"
@@ -16,9 +17,12 @@ struct ReplaySetup {
   SlotOptions slots;
   std::string start;  // file of the mapping at the start; empty: rank i on the i-th slot
   ReplayOptions loop;
+  std::vector<const CLI::Option*> options = {};  // of the command that only a replay obeys
 };
 // `length`: the names of the option for the length of an interval.
 void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string& length);
+// Error: the user gives one of these options, and the file `name` tells what was decided.
+Status check_without_replay(const ReplaySetup& setup, const std::string& name);
 
 struct ReplayedSource {
   Replay replay;
