@@ -18,6 +18,9 @@ struct MeasureCommand {
 };
 
 Result<std::string> run_measure(const MeasureCommand& command) {
+  // Opened first: the user is not to wait for the measurement to learn that the place is wrong.
+  auto output = NewFile::create(command.output.empty() ? "-" : command.output);
+  if (!output) return std::move(output).error();
   const auto whole = load_machine("host");
   if (!whole) return whole.error();
   const Machine machine = restrict_machine(*whole, whole->allowed);
@@ -34,10 +37,8 @@ Result<std::string> run_measure(const MeasureCommand& command) {
   if (file->busy)
     say("other programs ran beside the measurement; measure again on an idle node for good "
         "numbers");
-  const std::string text = to_json(*file);
-  if (command.output.empty() || command.output == "-") return text;
-  if (Status written = write_new_file(command.output, text); !written)
-    return std::move(written).error();
+  if (Status wrote = output->write(to_json(*file)); !wrote) return std::move(wrote).error();
+  if (Status written = output->commit(); !written) return std::move(written).error();
   return std::string();
 }
 

@@ -198,6 +198,15 @@ TEST_CASE("messages to a closed standard error do not get into the output") {
   }
 }
 
+TEST_CASE("measure refuses an output that cannot be written before it measures") {
+  const TempDir dir;
+  const Ran ran = run_command(dir, {"measure", "--seconds", "1", "-o", dir.file("none/node.json")});
+  CHECK(ran.status == 1);
+  CHECK(ran.err.find("none/node.json' cannot be written: No such file or directory\n") !=
+        std::string::npos);
+  CHECK(ran.told() == 1);  // it has not told that it measures
+}
+
 TEST_CASE("a name that is not UTF-8 is shown in JSON with its bytes replaced") {
   const TempDir dir;
   const std::string odd = dir.file("p\xff");
