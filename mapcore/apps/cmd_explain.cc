@@ -6,8 +6,9 @@
 #include <algorithm>
 
 #include "mapcore/apps/overview.h"
-#include "mapcore/apps/replayed_run.h"
+#include "mapcore/apps/replayed_report.h"
 #include "mapcore/base/ids.h"
+#include "mapcore/base/ranges_text.h"
 #include "mapcore/base/text.h"
 #include "mapcore/decide/explain.h"
 #include "mapcore/input/report_run.h"
@@ -78,9 +79,19 @@ std::string gpus_text(const std::vector<ReportedRank>& ranks, int rank) {
   return text.empty() ? "" : "\n" + text;
 }
 
-Result<std::string> explain(const Run& run, const std::vector<ReportedRank>& ranks,
-                            const std::vector<ReportedAdapter>& adapters,
-                            const ExplainCommand& options) {
+Status check_rank(int rank, const std::vector<ReportedRank>& ranks) {
+  std::vector<int> all;
+  for (const ReportedRank& one : ranks) all.push_back(one.rank);
+  if (rank < 0 || std::find(all.begin(), all.end(), rank) != all.end()) return {};
+  std::sort(all.begin(), all.end());
+  return Error(fmt::format("--rank: the run has {}, numbered {}", counted(all.size(), "rank"),
+                           ranges_text(all)));
+}
+
+Result<std::string> explain(const ReportRun& report, const ExplainCommand& options) {
+  const Run& run = report.run;
+  if (Status known = check_rank(options.rank, report.ranks); !known)
+    return std::move(known).error();
   if (options.interval >= 0) {
     const auto index = static_cast<std::size_t>(options.interval);
     if (index >= run.steps.size())
@@ -89,9 +100,9 @@ Result<std::string> explain(const Run& run, const std::vector<ReportedRank>& ran
     return interval_text(run.steps[index], index);
   }
   std::string text = table_text(run, options.rank) + legend_text(run);
-  if (options.rank >= 0) text += "\n" + rank_text(run, options.rank, ranks);
-  text += gpus_text(ranks, options.rank);
-  if (options.rank < 0 && !adapters.empty()) text += "\n" + adapters_text(adapters);
+  if (options.rank >= 0) text += "\n" + rank_text(run, options.rank, report.ranks);
+  text += gpus_text(report.ranks, options.rank);
+  if (options.rank < 0 && !report.adapters.empty()) text += "\n" + adapters_text(report.adapters);
   return text + "\n" + verdict_text(run);
 }
 
@@ -106,13 +117,11 @@ Result<std::string> run_explain(const ExplainCommand& options) {
       return std::move(good).error();
     const auto report = parse_report_run(file->text, file->name);
     if (!report) return report.error();
-    return explain(report->run, report->ranks, report->adapters, options);
+    return explain(*report, options);
   }
-  auto source = open_traffic(*std::move(file));
-  if (!source) return std::move(source).error();
-  const auto replay = replay_source(options.setup, *source, options.file);
-  if (!replay) return replay.error();
-  return explain(run_of(*replay, options.setup.loop.seconds), {}, {}, options);
+  const auto report = replayed_report(options.setup, *std::move(file), options.file);
+  if (!report) return report.error();
+  return explain(*report, options);
 }
 
 }  // namespace

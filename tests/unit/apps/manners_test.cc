@@ -166,6 +166,37 @@ TEST_CASE("explain tells what was decided in each interval, and at which rule it
   const Ran beyond = run_command(dir, {"explain", dir.file("report.json"), "--interval", "2"});
   CHECK(beyond.status == 1);
   CHECK(beyond.err == "ondeloc: --interval: the run has 2 intervals, numbered from 0\n");
+  const Ran strange = run_command(dir, {"explain", dir.file("report.json"), "--rank", "4"});
+  CHECK(strange.status == 1);
+  CHECK(strange.err == "ondeloc: --rank: the run has 4 ranks, numbered 0-3\n");
+}
+
+TEST_CASE("explain of a replayed run knows its ranks, which are those of the program") {
+  const TempDir dir;
+  profile_format::FileHeader header = small_header(8);
+  header.node = "n1";
+  header.local_ranks = 4;
+  auto writer = ProfileWriter::create(dir.file("p"), header);
+  for (std::uint64_t t = 0; t < 120; ++t) {  // 12 s; the pairs 4 and 6, 5 and 7 are apart at first
+    REQUIRE(writer->add({t * 100'000'000, 4, 6, 100'000'000}).ok());
+    REQUIRE(writer->add({t * 100'000'000, 5, 7, 100'000'000}).ok());
+  }
+  const std::vector<RankDrops> none{{4, 0, 0}, {5, 0, 0}, {6, 0, 0}, {7, 0, 0}};
+  REQUIRE(writer->add_drops(none).ok());
+  REQUIRE(writer->finish().ok());
+  const auto explained = [&](const char* rank) {
+    return run_command(dir, {"explain", dir.file("p"), "-t", kTopology, "--rank", rank});
+  };
+  int moved = 0;
+  for (const char* rank : {"4", "5", "6", "7"}) {
+    const Ran ran = explained(rank);
+    CHECK(ran.status == 0);
+    moved += ran.out.find(std::string("rank ") + rank + " was moved in ") != std::string::npos;
+  }
+  CHECK(moved == 2);
+  const Ran strange = explained("3");
+  CHECK(strange.status == 1);
+  CHECK(strange.err == "ondeloc: --rank: the run has 4 ranks, numbered 4-7\n");
 }
 
 TEST_CASE("explain and report of a recorded run refuse the options that only a replay obeys") {
