@@ -24,6 +24,8 @@ constexpr InputKindInfo kKinds[] = {
     {InputKind::kEvents, "a list of messages", false, false, false,
      "make a profile of it with 'ondeloc profile import'"},
     {InputKind::kOtherJson, "JSON, but neither a mapping nor a report", false, false, false, ""},
+    {InputKind::kCutJson, "damaged or cut off: it is not valid JSON", false, false, false,
+     "use a whole copy"},
     {InputKind::kTopology, "the topology of a machine", false, false, false,
      "give this file to --topology"},
     {InputKind::kEmpty, "empty", false, false, false, ""},
@@ -51,6 +53,9 @@ class OuterKeys {
     return {};
   }
 
+  // At the end: every bracket is closed.
+  bool is_whole() const { return depth_ <= 0; }
+
  private:
   std::string_view take_string() {
     const std::size_t from = at_;
@@ -77,6 +82,7 @@ InputKind kind_of_json(std::string_view text) {
     if (ranks && matrix) return InputKind::kReport;
     if (step && nodes) return InputKind::kJobReport;
   }
+  if (!keys.is_whole()) return InputKind::kCutJson;
   return ranks ? InputKind::kMapping : InputKind::kOtherJson;
 }
 
@@ -155,7 +161,8 @@ Error wrong_kind(const std::string& name, InputKind kind, Need need) {
   }
   const std::string advice =
       info.hint.empty() ? fmt::format("give one of: {}", give) : std::string(info.hint);
-  const bool named = kind != InputKind::kEmpty && kind != InputKind::kUnknown;
+  const bool named =
+      kind != InputKind::kEmpty && kind != InputKind::kUnknown && kind != InputKind::kCutJson;
   return Error(fmt::format("'{}' is {}{}; {}", name, info.what,
                            named ? fmt::format(", which holds no {}", lacks) : "", advice));
 }

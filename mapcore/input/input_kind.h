@@ -22,6 +22,7 @@ enum class InputKind {
   kSeries,
   kEvents,
   kOtherJson,
+  kCutJson,
   kTopology,
   kEmpty,
   kUnknown
@@ -37,8 +38,9 @@ struct InputKindInfo {
 };
 const InputKindInfo& info_of(InputKind kind);
 
-// Looks at the whole text, or at its beginning: a profile, a matrix and a list are known by their
-// first line, JSON by the keys of its outermost object. Bounded by the length of the text.
+// A profile, a matrix and a list are known by their first line, so that the beginning of the text
+// is enough; JSON by the keys of its outermost object, which takes the whole text. Bounded by the
+// length of the text.
 InputKind kind_of_text(std::string_view text);
 
 // The data that a command needs.

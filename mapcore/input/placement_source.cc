@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mapcore/base/text.h"
+#include "mapcore/report/report_version.h"
 
 namespace ondeloc {
 namespace {
@@ -39,6 +40,8 @@ Result<WorldCpus> parse_report_placement(std::string_view text, const std::strin
   if (is_json_too_deep(text))
     return Error(fmt::format("report '{}': brackets nest deeper than {}", name, kMaxJsonDepth));
   const Json report = Json::parse(text, nullptr, false);
+  if (Status good = check_report_json(report, fmt::format("'{}'", name)); !good)
+    return std::move(good).error();
   const auto ranks = report.is_object() ? report.find("ranks") : report.end();
   if (ranks == report.end() || !ranks->is_array())
     return Error(fmt::format("'{}' is not a report of ondeloc", name));

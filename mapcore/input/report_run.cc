@@ -14,6 +14,7 @@
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/profile/job_report.h"
+#include "mapcore/report/report_version.h"
 
 namespace ondeloc {
 namespace {
@@ -210,6 +211,8 @@ std::string energy_phrase(const char* of, std::optional<double> joules, const st
 }
 
 Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name) {
+  if (Status good = check_report_json(report, fmt::format("'{}'", name)); !good)
+    return std::move(good).error();
   if (!field(report, "intervals").is_array() || !field(report, "ranks").is_array())
     return Error(fmt::format("'{}' is not a report of ondeloc", name));
   ReportRun out;

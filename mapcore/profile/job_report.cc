@@ -12,6 +12,7 @@
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/profile/report_json_input.h"
+#include "mapcore/report/report_version.h"
 
 namespace ondeloc {
 namespace {
@@ -102,7 +103,9 @@ Result<std::vector<NamedReport>> parts_of(const Json& nodes, const std::string& 
 Result<Json> nodes_of_text(std::string_view text, const std::string& name) {
   if (is_json_too_deep(text)) return not_a_job(name, "brackets nest too deep");
   Json report = Json::parse(without_mark(text), nullptr, false);
-  if (!report.is_object()) return not_a_job(name, "it is not JSON");
+  if (Status good = check_report_json(report, fmt::format("'{}'", name)); !good)
+    return std::move(good).error();
+  if (!report.is_object()) return not_a_job(name, "it is not an object of JSON");
   if (!report.contains("nodes")) return Json::array({std::move(report)});
   Json nodes = std::move(report["nodes"]);
   if (!nodes.is_array() || nodes.empty()) return not_a_job(name, "its nodes are not a list");
@@ -150,8 +153,10 @@ Result<MergedReports> merge_reports(const std::vector<NamedText>& reports) {
     return Error(fmt::format("{} nodes are more than {}", all.size(), kMostNodeReports));
   auto joined = join_reports(std::move(parts));
   if (!joined) return std::move(joined).error();
-  const Json job = {
-      {"version", 1}, {"job", joined->job}, {"step", joined->step}, {"nodes", std::move(all)}};
+  const Json job = {{"version", kReportVersion},
+                    {"job", joined->job},
+                    {"step", joined->step},
+                    {"nodes", std::move(all)}};
   std::string text = job.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   if (text.size() > kMostJobReportBytes)
     return Error(fmt::format("the reports have {} together, and a job report has {} at most",

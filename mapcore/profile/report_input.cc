@@ -13,6 +13,7 @@
 #include "mapcore/base/printable.h"
 #include "mapcore/base/text.h"
 #include "mapcore/profile/report_json_input.h"
+#include "mapcore/report/report_version.h"
 
 namespace ondeloc {
 namespace {
@@ -132,8 +133,9 @@ Result<ReportInput> parse_report(std::string_view text, const std::string& name)
 }
 
 Result<ReportInput> read_report(const Json& report, const std::string& name) {
-  const Json* cells = report.is_discarded() ? nullptr : find(report, "matrix");
-  const Json* ranks = report.is_discarded() ? nullptr : find(report, "ranks");
+  if (Status good = check_report_json(report, fmt::format("'{}'", name)); !good)
+    return std::move(good).error();
+  const Json *cells = find(report, "matrix"), *ranks = find(report, "ranks");
   auto entries = cells != nullptr && cells->is_array() ? read_matrix_cells(*cells)
                                                        : std::optional<std::vector<MatrixEntry>>();
   if (!entries || ranks == nullptr || !ranks->is_array())

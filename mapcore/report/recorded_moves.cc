@@ -10,6 +10,7 @@
 #include "mapcore/base/ids.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
+#include "mapcore/report/report_version.h"
 
 namespace ondeloc {
 namespace {
@@ -60,6 +61,7 @@ Result<RecordedTurn> turn_of(const MovesJson& interval) {
 Result<std::vector<RecordedTurn>> parse_recorded_moves(std::string_view text) {
   const MovesJson report = MovesJson::parse(text, nullptr, false);
   if (report.is_discarded()) return Error("this is not JSON; use the report of a step");
+  if (Status good = check_report_json(report, "this"); !good) return std::move(good).error();
   if (!report.is_object() || !report.contains("intervals") || !report["intervals"].is_array())
     return Error("this is not the report of a step: it has no \"intervals\"");
   std::vector<RecordedTurn> turns;

@@ -7,6 +7,7 @@
 
 #include "mapcore/base/new_file.h"
 #include "mapcore/base/text.h"
+#include "mapcore/report/report_version.h"
 
 namespace ondeloc {
 namespace {

@@ -11,8 +11,6 @@
 
 namespace ondeloc {
 
-inline constexpr int kReportVersion = 1;
-
 std::string to_json(const Report& report);
 
 // %j job, %s step, %N node, %% a percent sign; anything else stays as it is.

@@ -83,7 +83,9 @@ class Reader {
     auto text = read_whole(fd.get(), static_cast<std::size_t>(info.st_size));
     if (!text) return std::move(text).error();
     const auto run = parse_report_run(*text, name, ReportParts::kSums);
-    if (!run) return Error("is not a report of ondeloc");
+    if (!run)
+      return Error(run.error().code() == ENOTSUP ? "is a report of another version of ondeloc"
+                                                 : "is not a report of ondeloc");
     return std::optional(site_report_of(*run, info.st_uid, info.st_mtime));
   }
 

@@ -171,6 +171,53 @@ TEST_CASE("explain tells what was decided in each interval, and at which rule it
   CHECK(strange.err == "ondeloc: --rank: the run has 4 ranks, numbered 0-3\n");
 }
 
+TEST_CASE("a report of another version, and one that is cut off, are refused in one sentence") {
+  const TempDir dir;
+  write_inputs(dir);
+  const std::string whole = read_text(dir.file("report.json")), json = dir.file("r.json"),
+                    matrix = dir.file("bytes.mat");
+  std::string newer = whole;
+  newer.replace(whole.find(":1"), 2, ":99");
+  const std::string job = R"({"version":1,"job":0,"step":0,"nodes":[)";
+  struct Case {
+    std::string text, problem;
+  };
+  const std::string version =
+      "' is a report of version 99, and this ondeloc reads version 1; use the ondeloc that wrote "
+      "it";
+  const std::string cut = "' is damaged or cut off: it is not valid JSON";
+  const Case cases[] = {{newer, version},
+                        {whole.substr(0, whole.find("\"matrix\"") - 1), cut},
+                        {whole.substr(0, whole.size() - 2), cut}};
+  const Case jobs[] = {{job + newer + "]}", version},
+                       {R"({"version":99,"step":0,"nodes":[)" + whole + "]}", version},
+                       {job + whole, cut}};
+  const auto check = [&](const std::vector<std::string>& words, const std::string& problem) {
+    const Ran ran = run_command(dir, words);
+    CAPTURE(words, ran.err, problem);
+    CHECK(ran.status == 1);
+    CHECK(ran.told() == 1);
+    CHECK(ran.err.find("r.json" + problem) != std::string::npos);
+  };
+  const std::vector<std::vector<std::string>> of_any{
+      {"report", json}, {"profile", "info", json}, {"place", "-N", "2", "-t", kTopology, json}};
+  const std::vector<std::vector<std::string>> of_one_node{
+      {"explain", json},
+      {"replay", "-t", kTopology, json},
+      {"map", "-t", kTopology, json},
+      {"map", "-t", kTopology, matrix, "-p", json},
+      {"profile", "merge", json, dir.file("report.json"), "-o", dir.file("out.json")}};
+  for (const Case& one : cases) {
+    write_text(json, one.text);
+    for (const auto& words : of_any) check(words, one.problem);
+    for (const auto& words : of_one_node) check(words, one.problem);
+  }
+  for (const Case& one : jobs) {
+    write_text(json, one.text);
+    for (const auto& words : of_any) check(words, one.problem);
+  }
+}
+
 TEST_CASE("explain of a replayed run knows its ranks, which are those of the program") {
   const TempDir dir;
   profile_format::FileHeader header = small_header(8);

@@ -14,6 +14,8 @@ TEST_CASE("a file is known by its content") {
   CHECK(kind_of_text("{\"version\":1,\"ranks\":[],\"matrix\":[]}") == InputKind::kReport);
   CHECK(kind_of_text("{\"ranks\":[{\"matrix\":1}]}") == InputKind::kMapping);
   CHECK(kind_of_text("{\"a\":\"\\\"ranks\\\":\"}") == InputKind::kOtherJson);
+  CHECK(kind_of_text("{\"job\":1,\"matrix\":[{\"src\":0") == InputKind::kCutJson);
+  CHECK(kind_of_text("{\"ranks\":[]") == InputKind::kCutJson);
   CHECK(kind_of_text("[1, 2]") == InputKind::kOtherJson);
   CHECK(kind_of_text("\xEF\xBB\xBF# comment\n\nsrc,dst,bytes\n") == InputKind::kPairs);
   CHECK(kind_of_text("\"interval\",src,dst,bytes\n") == InputKind::kSeries);

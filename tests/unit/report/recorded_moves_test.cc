@@ -26,6 +26,7 @@ TEST_CASE("a text that is not the report of moves is refused with a sentence") {
   const std::vector<std::pair<std::string, std::string>> wrong{
       {"", "this is not JSON"},
       {"[1]", "has no \"intervals\""},
+      {R"({"version": 99, "intervals": []})", "this is a report of version 99"},
       {R"({"intervals": 5})", "has no \"intervals\""},
       {R"({"intervals": [{"t": 1, "moved": [1], "moved_to": []}]})", "the same length"},
       {R"({"intervals": [{"t": 1, "moved": [-1], "moved_to": ["0"]}]})", "not a rank"},

@@ -45,19 +45,21 @@ TEST_CASE("a file that is not a report is skipped with a sentence, and nothing i
   REQUIRE(symlink(report_file(dir, 1).c_str(), dir.file("other.json").c_str()) == 0);
   write_text(dir.file("text.json"), "not JSON");
   write_text(dir.file("deep.json"), std::string(100000, '['));
+  write_text(dir.file("newer.json"), R"({"version":99,"ranks":[],"matrix":[],"intervals":[]})");
   write_text(dir.file("note.txt"), "");
   std::ofstream(dir.file("huge.json")).close();
   REQUIRE(truncate(dir.file("huge.json").c_str(), off_t{1} << 36) == 0);
   const auto files = read_site_directory(dir.path(), 0);
   REQUIRE(files.ok());
   CHECK(files->reports.size() == 1);
-  CHECK(files->skipped == 8);
+  CHECK(files->skipped == 9);
   CHECK(has_fault(*files, "'pipe.json' is not a regular file"));
   CHECK(has_fault(*files, "'folder.json' is a directory"));
   CHECK(has_fault(*files, "'link.json' is a link"));
   CHECK(has_fault(*files, "'other.json' is a link"));
   CHECK(has_fault(*files, "'text.json' is not a report of ondeloc"));
   CHECK(has_fault(*files, "'deep.json' is not a report of ondeloc"));
+  CHECK(has_fault(*files, "'newer.json' is a report of another version of ondeloc"));
   CHECK(has_fault(*files, "'note.txt' does not end in .json"));
   CHECK(has_fault(*files, "'huge.json' is larger than 32 MiB"));
 }
