@@ -96,6 +96,8 @@ LiveSteps live_steps(const WantedStep& wanted) {
     else if (is_wanted(*run, wanted))
       found.steps.push_back(*std::move(run));
   }
+  // A mapper that has published nothing does not tell its step, and the user asked for this one.
+  if (wanted.job && !found.steps.empty()) found.starting = 0;
   std::sort(found.steps.begin(), found.steps.end(), [](const ReportRun& a, const ReportRun& b) {
     return std::tie(a.job, a.step) < std::tie(b.job, b.step);
   });

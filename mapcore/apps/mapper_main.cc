@@ -75,7 +75,10 @@ std::vector<std::string> watch_step(const MapperArguments& call) {
   auto options = parse_options(call.options);
   if (!options) return {options.error().message()};
   const MapperConfig config = config_of(call, *std::move(options));
-  return config.options.mode == Mode::kProfile ? run_recorder(config) : run_mapper(config);
+  const bool records = config.options.mode == Mode::kProfile;
+  // By the name `ondeloc top` finds the mappers, which publish the state of their step.
+  prctl(PR_SET_NAME, records ? "ondeloc-record" : "ondeloc-mapper");
+  return records ? run_recorder(config) : run_mapper(config);
 }
 
 int run_check(const MapperArguments& call) {
@@ -98,7 +101,6 @@ int run_watch(const ProgramWords& words) {
   if (call->oom == OomPolicy::kFirst) become_first_oom_victim();
   if (call->kill_switch_fd >= 0) end_with_step(call->kill_switch_fd);
   forbid_unneeded_calls();
-  prctl(PR_SET_NAME, "ondeloc-mapper");
   if (call->channel_fd >= 0) fcntl(call->channel_fd, F_SETFL, O_NONBLOCK);
   send_messages(call->messages_fd, watch_step(*call));
   return status_of(MapperExit::kDone);

@@ -52,6 +52,14 @@ class Recorder(profiling.Profiling):
         told = self.profile("info", "app.prof", "-f", "json")
         return told.returncode == 0 and json.loads(told.stdout).get("counted_messages", 0) > 0
 
+    def test_top_does_not_take_it_for_a_mapper(self):
+        """A mapper publishes the state of its step, a recorder does not: `ondeloc top` would wait for it."""
+        def told():
+            return self.run_user(profiling.ONDELOC, "top", "--once").stdout
+
+        with self.recording("-s", "10"):
+            self.assertTrue(harness.wait_for(lambda: told().startswith("No step of yours runs") and self.recorders(), 30), told())
+
     def test_killed(self):
         with self.recording("-s", "8") as pids:
             self.assertTrue(harness.wait_for(self.has_totals, 60))

@@ -101,10 +101,19 @@ TEST_CASE("top lists steps for completion, and writes JSON for scripts") {
   CHECK(json[1]["step"] == 4);
 }
 
+TEST_CASE("top of a named step does not count mappers of other steps that have no interval yet") {
+  const TempDir dir;
+  const Publisher mapper(report_of_step(3)), nothing("");
+  const Ran ran = run_command(dir, {"top", job_of_test() + ".3", "--once"});
+  CHECK(ran.status == 0);
+  CHECK(ran.out.find("job " + job_of_test() + " step 3 on n1") != std::string::npos);
+  CHECK(ran.out.find("without an interval yet") == std::string::npos);
+}
+
 TEST_CASE("top refuses a wrong job and counts the steps whose memory it cannot read") {
   const TempDir dir;
   const Publisher nothing(""), garbage("{\"job\": "), list("[1, 2]");
-  const Ran ran = run_command(dir, {"top", job_of_test(), "--once"});
+  const Ran ran = run_command(dir, {"top", "--once"});
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
   CHECK(ran.out.find("more steps without an interval yet") != std::string::npos);
