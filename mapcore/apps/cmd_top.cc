@@ -11,6 +11,7 @@
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/terminal.h"
 #include "mapcore/apps/top_text.h"
+#include "mapcore/base/text.h"
 
 namespace ondeloc::cli {
 namespace {
@@ -24,11 +25,19 @@ struct TopCommand {
 
 constexpr auto kLoadTime = std::chrono::milliseconds(250);  // long enough to tell a load
 
+Error no_such_step(const WantedStep& wanted, const std::string& text, std::size_t starting) {
+  return Error(fmt::format("top: {} {}{} runs here{}; 'ondeloc top --list' names the steps that do",
+                           wanted.step ? "no step" : "no step of job", shorten(text),
+                           wanted.step ? " of yours" : "",
+                           starting > 0 ? ", or its first interval is not over" : ""));
+}
+
 Result<std::string> top_once(const WantedStep& wanted, const TopCommand& options) {
   Load load{cpu_times(), {}};
   std::this_thread::sleep_for(kLoadTime);
   load.after = cpu_times();
   const LiveSteps live = live_steps(wanted);
+  if (wanted.job && live.steps.empty()) return no_such_step(wanted, options.step, live.starting);
   if (options.format == "json") return top_json(live, load);
   return fmt::format("{}\n", fmt::join(top_lines(live, load), "\n"));
 }

@@ -40,7 +40,9 @@ class Top(harness.Case):
         self.assertTrue(all(node["busy"] is None or 0 <= node["busy"] <= 1 for node in step["numa"]))
         name = f"{step['job']}.{step['step']}"
         self.assertEqual(len(self.once(name)), 1)
-        self.assertEqual(self.once(str(step["job"] + 1)), [])
+        unknown = self.run_user(ONDELOC, "top", str(step["job"] + 1), "--once", "-f", "json")
+        self.assertEqual((unknown.returncode, unknown.stdout), (1, ""), unknown.stderr)
+        self.assertIn(f"no step of job {step['job'] + 1} runs here", unknown.stderr)
 
     def test_another_user_sees_nothing(self):
         result = subprocess.run([ONDELOC, "top", "--once", "-f", "json"], user=NOBODY, group=NOBODY, extra_groups=[],

@@ -101,6 +101,21 @@ TEST_CASE("top lists steps for completion, and writes JSON for scripts") {
   CHECK(json[1]["step"] == 4);
 }
 
+TEST_CASE("top --once of a step that does not run is an error") {
+  const TempDir dir;
+  const Publisher mapper(report_of_step(3));
+  for (const char* format : {"text", "json"}) {
+    const Ran step = run_command(dir, {"top", job_of_test() + ".4", "--once", "-f", format});
+    CHECK(step.status == 1);
+    CHECK(step.out.empty());
+    CHECK(step.err.find("no step " + job_of_test() + ".4 of yours runs here") != std::string::npos);
+    CHECK(step.err.find("'ondeloc top --list' names the steps that do\n") != std::string::npos);
+  }
+  const Ran job = run_command(dir, {"top", "1" + job_of_test(), "--once"});
+  CHECK(job.status == 1);
+  CHECK(job.err.find("no step of job 1" + job_of_test() + " runs here") != std::string::npos);
+}
+
 TEST_CASE("top of a named step does not count mappers of other steps that have no interval yet") {
   const TempDir dir;
   const Publisher mapper(report_of_step(3)), nothing("");
