@@ -46,6 +46,8 @@ Result<std::string> run_record(const RecordCommand& command) {
   FollowOptions follow = command.follow;
   follow.table_bytes = static_cast<std::uint64_t>(command.table);
   follow.llc_bytes = static_cast<std::uint64_t>(command.llc);
+  if (follow.output == "-")
+    return Error("--output: standard output is that of the program; name a file");
   if (follow.output.empty()) follow.output = default_output(follow.command.front());
   auto output = output_of_rank(follow.output);
   if (!output) return std::move(output).error();

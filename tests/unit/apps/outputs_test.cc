@@ -178,6 +178,16 @@ TEST_CASE("- as output is standard output, and no file of that name") {
   std::filesystem::current_path(here);
 }
 
+TEST_CASE("threads record has no standard output to write to, and makes no file named -") {
+  const TempDir dir;
+  const Ran ran = run_program(dir, "/bin/sh",
+                              {"-c", "cd \"$1\" && exec \"$0\" threads record -o - -- /bin/true",
+                               ONDELOC_COMMAND, dir.file("")});
+  CHECK(ran.status == 1);
+  CHECK(ran.err == "ondeloc: --output: standard output is that of the program; name a file\n");
+  CHECK_FALSE(std::filesystem::exists(dir.file("-")));
+}
+
 TEST_CASE("messages to a closed standard error do not get into the output") {
   const TempDir dir;
   const std::string profile = imported(dir), out = dir.file("out");
