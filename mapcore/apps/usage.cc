@@ -87,6 +87,15 @@ std::string unknown_option(const CLI::App& command) {
   return "";
 }
 
+// CLI11 calls FILE by the option that may stand for it, such as --matrix.
+std::string missing_option(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_required() && option->count() == 0)
+      return option->get_positional() ? option->get_name(true) : option->get_name();
+  }
+  return "";
+}
+
 int print_help(const CLI::App& app, const CLI::ParseError& error) {
   app.exit(error);
   if (std::cout.flush()) return 0;
@@ -114,7 +123,8 @@ int tell_usage(CLI::App& app, const CLI::ParseError& error, const std::vector<st
     return say_unknown_option(*command, word);
   if (error.get_name() == "RequiredError" && has_commands)
     return say_wrong(fmt::format("'{}' needs a command", path_of(*command)), *command);
-  return say_wrong(error.what(), *command);
+  const std::string missing = error.get_name() == "RequiredError" ? missing_option(*command) : "";
+  return say_wrong(missing.empty() ? error.what() : missing + " is required", *command);
 }
 
 }  // namespace ondeloc::cli

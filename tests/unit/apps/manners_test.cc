@@ -146,6 +146,20 @@ TEST_CASE("the bare command and `help` print what there is") {
             .err.starts_with("ondeloc: 'mpa' is not a command; did you mean map?\n"));
 }
 
+TEST_CASE("a file that is missing is called as --help calls it") {
+  const TempDir dir;
+  for (const char* command :
+       {"map", "compare", "replay", "explain", "report", "heatmap", "place"}) {
+    const Ran ran = run_command(dir, {command});
+    CAPTURE(command);
+    CHECK(ran.status == 2);
+    CHECK(ran.err == std::string("ondeloc: FILE is required\nondeloc: 'ondeloc ") + command +
+                         " --help' tells more\n");
+  }
+  CHECK(run_command(dir, {"evaluate", dir.file("m.mat")})
+            .err.starts_with("ondeloc: --mapping is required\n"));
+}
+
 TEST_CASE("explain tells what was decided in each interval, and at which rule it failed") {
   const TempDir dir;
   write_inputs(dir);

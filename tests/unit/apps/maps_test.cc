@@ -93,7 +93,7 @@ TEST_CASE("a misspelt option is named, also if a required one is missing") {
     CHECK(says(ran, "ondeloc: '--matirx' is not an option of 'ondeloc"));
     CHECK(says(ran, "; did you mean --matrix?\n") == (words.front() == "map"));
   }
-  CHECK(says(run_command(dir, {"map"}), "ondeloc: --matrix is required\n"));
+  CHECK(says(run_command(dir, {"map"}), "ondeloc: FILE is required\n"));
 }
 
 TEST_CASE("help prints the text of an argument that is an option too once") {
