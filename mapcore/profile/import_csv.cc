@@ -144,7 +144,9 @@ Result<UniqueFd> open_events(const std::string& path) {
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return cannot_read(name);
   if (!S_ISREG(info.st_mode))
     return Error(fmt::format(
-        "events '{}' is not a regular file; import reads a file twice, so it takes no pipe", name));
+        "events '{}' is not a regular file, and import reads it twice; give a pipe as standard "
+        "input (-)",
+        name));
   return fd;
 }
 

@@ -396,7 +396,9 @@ TEST_CASE("a pipe is not a file of events, and no command waits for it") {
   check_sentence(run_program(dir, "/usr/bin/timeout",
                              {"10", ONDELOC_COMMAND, "profile", "import", dir.file("pipe"), "-o",
                               dir.file("out")}),
-                 1, "is not a regular file");
+                 1,
+                 "is not a regular file, and import reads it twice; give a pipe as standard "
+                 "input (-)\n");
   check_sentence(run_program(dir, "/usr/bin/timeout",
                              {"10", ONDELOC_COMMAND, "profile", "info", dir.file("pipe")}),
                  1, "pipe' is empty; give one of: ");
