@@ -207,9 +207,14 @@ Result<std::vector<NamedText>> read_reports(const std::vector<std::string>& path
   std::vector<NamedText> reports;
   double bytes = 0;
   for (const std::string& path : paths) {
-    auto file = load_input(path, Need::kTraffic);
+    auto file = load_input(path);
     if (!file) return std::move(file).error();
     const bool is_report = file->kind == InputKind::kReport || file->kind == InputKind::kJobReport;
+    if (!is_report && file->kind != InputKind::kProfile)
+      return Error(
+          fmt::format("'{}' is {}; give the profiles, or the reports, of the nodes of a "
+                      "step",
+                      file->name, info_of(file->kind).what));
     if (!is_report && reports.empty()) return reports;
     if (!is_report)
       return Error(fmt::format("'{}' is {}, and '{}' is not; give profiles only, or reports only",

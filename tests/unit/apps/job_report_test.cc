@@ -130,11 +130,20 @@ TEST_CASE("reports that do not belong together are refused") {
   CHECK(some.status == 0);
   CHECK(unfolded(some.err).find("50 B of 3.36 kB went to ranks on other nodes") !=
         std::string::npos);
-  write_text(dir.file("bytes.csv"), "src,dst,bytes\n0,1,5\n");
-  const Ran mixed =
-      run_command(dir, {"profile", "merge", a, dir.file("bytes.csv"), "-o", dir.file("job.json")});
+  const std::string profile = write_profile(dir, 2, {{5, 0, 1, 10}}), csv = dir.file("bytes.csv");
+  const auto merged = [&](const std::string& one, const std::string& other) {
+    return run_command(dir, {"profile", "merge", one, other, "-o", dir.file("job.json")});
+  };
+  const Ran mixed = merged(a, profile);
   CHECK(mixed.status == 1);
   CHECK(unfolded(mixed.err).find("give profiles only, or reports only") != std::string::npos);
+  write_text(csv, "src,dst,bytes\n0,1,5\n");
+  for (const Ran& matrix : {merged(csv, a), merged(a, csv)}) {
+    CHECK(matrix.status == 1);
+    CHECK(matrix.err.ends_with(
+        "bytes.csv' is a matrix in CSV; give the profiles, or the reports, of the nodes of a "
+        "step\n"));
+  }
   write_text(dir.file("odd.json"), R"({"step":0,"nodes":[{"ranks":3}]})");
   CHECK(place(dir, {dir.file("odd.json")}).status == 1);
 }
