@@ -151,7 +151,8 @@ void collect_report(const MapperState& state, Report& report) {
   report.step = state.view.header().step_id;
   report.node = state.config.node;
   report.mode = mode_name(state.config.options.mode);
-  report.algorithm = state.config.options.algorithm;
+  const Options& options = state.config.options;
+  report.algorithm = options.mode == Mode::kStatic ? "none" : options.algorithm;
   add_options(state.config, report);
   add_topology(state, report);
   if (state.round != nullptr) add_predictions(*state.round, report);

@@ -12,7 +12,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"step", "", "Slurm step id"},
     {"node", "", "node name in Slurm"},
     {"mode", "", "online or static"},
-    {"algorithm", "", "mapping algorithm; a static step uses none"},
+    {"algorithm", "", "mapping algorithm; none: a static step uses no algorithm"},
     {"complete", "", "false: the step was still running when this report was written"},
     {"origin", "",
      "origin of the run, as far as it is known: program and arguments of a rank, user, partition, "
@@ -86,8 +86,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"adapters[].name", "", "network adapter that ranks surely sent through, see NETWORK ADAPTERS"},
     {"adapters[].near_bytes", "bytes", "sent to other nodes by ranks whose final_cpus are near it"},
     {"adapters[].far_bytes", "bytes", "the same by other ranks"},
-    {"modelled[].src", "",
-     "rank whose collectives were counted by a model, not as messages seen"},
+    {"modelled[].src", "", "rank whose collectives were counted by a model, not as messages seen"},
     {"modelled[].bytes", "bytes",
      "part of the cells of that rank in matrix and off_node that the model added"},
     {"modelled[].messages", "messages", "the same, counted"},
@@ -126,7 +125,8 @@ constexpr auto kKeys = std::to_array<ReportKey>({
      "new CPUs of the moved ranks, in the same order; with ranks[].start_cpus they tell every "
      "mapping of the run"},
     {"intervals[].decision", "", "decision after the interval, see DECISIONS"},
-    {"intervals[].gain", "seconds", "predicted saving of the mapping considered; negative: worse; measured if slower"},
+    {"intervals[].gain", "seconds",
+     "predicted saving of the mapping considered; negative: worse; measured if slower"},
     {"intervals[].threshold", "seconds", "saving that a mapping has to exceed to be applied"},
     {"intervals[].migration", "seconds",
      "predicted cost of the migrations to that mapping; 0 if the decision did not need the cost"},

@@ -263,7 +263,7 @@ class Static(harness.Case):
         self.assert_ran(result)
         self.assertEqual(sorted(result.stdout.splitlines()), ["0 1", "1 0"])
         report = self.report("r.json")
-        self.assertEqual(report["mode"], "static")
+        self.assertEqual((report["mode"], report["algorithm"]), ("static", "none"))
         self.assertEqual([rank["final_cpus"] for rank in report["ranks"]], ["1", "0"])
         self.assertEqual(report["totals"]["remaps"], 0)
 

@@ -567,6 +567,22 @@ TEST_CASE("if no rank attaches, the report has the CPUs of the step, not of the 
                  "no process came through MPI_Init under ondeloc: nothing was counted or moved"));
 }
 
+TEST_CASE("the report of a static step names no algorithm") {
+  const TempDir dir;
+  const Habit silent{.attaches = false};
+  const Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)),
+                  std::vector<Habit>(kRanks, silent));
+  for (const pid_t pid : step.pids)
+    waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
+  auto config = config_for(step, "");
+  config.options = *parse_options("static:ranks.txt");
+  config.options.report = dir.file("r.json");
+  (void)run_mapper(config);
+  const auto report = take_json(dir.file("r.json"));
+  CHECK(report["mode"] == "static");
+  CHECK(report["algorithm"] == "none");
+}
+
 TEST_CASE("a step writes a report for the site only if its user wants none") {
   const TempDir dir;
   const Habit silent{.attaches = false};
