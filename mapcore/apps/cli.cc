@@ -168,13 +168,17 @@ PlacedRanks ranks_to_place(const CommMatrix& matrix, int wanted, const std::vect
   return {std::max(matrix.ranks, wanted), matrix.may_have_more && wanted == 0, {}};
 }
 
-void add_slot_options(CLI::App& command, SlotOptions& options) {
+void add_cpus_option(CLI::App& command, int& cpus_per_task, const char* usual) {
+  command
+      .add_option("-c,--cpus-per-task", cpus_per_task,
+                  fmt::format("CPUs of each rank (default: {})", usual))
+      ->check(CLI::Range(1, CpuSet::kMaxCpu));
+}
+
+void add_slot_options(CLI::App& command, SlotOptions& options, const char* usual_cpus) {
   options.has_oversubscribe = true;
   add_ranks_option(command, options.ranks);
-  command
-      .add_option("-c,--cpus-per-task", options.cpus_per_task,
-                  "CPUs of each rank (default: 1, or a whole core while there are enough)")
-      ->check(CLI::Range(1, CpuSet::kMaxCpu));
+  add_cpus_option(command, options.cpus_per_task, usual_cpus);
   auto* spread = command.add_flag("--spread", options.spread,
                                   "with fewer ranks than CPUs, use all nodes and caches evenly "
                                   "(default if NUMA nodes have several last-level caches)");

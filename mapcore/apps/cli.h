@@ -88,7 +88,14 @@ struct SlotOptions {
   bool single_threads = false;        // one hardware thread a slot, not whole cores: for lama
   bool spread = false, pack = false;  // neither: spread if NUMA nodes have several caches
 };
-void add_slot_options(CLI::App& command, SlotOptions& options);
+// -c,--cpus-per-task, with its default: kOneCpu, or kRecordedCpus if the command asks
+// recorded_cpus_per_task().
+inline constexpr const char* kOneCpu = "1, or a whole core while there are enough";
+inline constexpr const char* kRecordedCpus =
+    "as many as in the recorded run, or as many of these as fit; if no run is recorded 1, or a "
+    "whole core while there are enough";
+void add_cpus_option(CLI::App& command, int& cpus_per_task, const char* usual);
+void add_slot_options(CLI::App& command, SlotOptions& options, const char* usual_cpus);
 
 void add_ranks_option(CLI::App& command, int& ranks);
 // The ranks of the matrix, or `wanted` ones. Error: fewer are wanted than the matrix has.

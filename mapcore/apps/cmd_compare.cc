@@ -261,7 +261,7 @@ void add_compare(CLI::App& app, Job& job) {
   CLI::App* command = app.add_subcommand("compare", "compare mappings: which would gain how much");
   auto options = std::make_shared<CompareOptions>();
   add_machine_options(*command, options->machine);
-  add_slot_options(*command, options->slots);
+  add_slot_options(*command, options->slots, kRecordedCpus);
   add_traffic(*command, options->traffic, "-m,--matrix")->required();
   add_window(*command, options->traffic);
   command

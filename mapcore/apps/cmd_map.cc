@@ -122,7 +122,7 @@ void add_map_command(CLI::App& parent, Job& job) {
   add_traffic(*command, options->traffic, "-m,--matrix")->required();
   add_window(*command, options->traffic);
   add_machine_options(*command, options->machine);
-  add_slot_options(*command, options->slots);
+  add_slot_options(*command, options->slots, kRecordedCpus);
   command
       ->add_option("-a,--algorithm", options->algorithm,
                    fmt::format("see 'ondeloc algorithms'; of a profile deloc takes the groups of "

@@ -282,10 +282,7 @@ void add_place(CLI::App& app, Job& job) {
       ->allow_extra_args(false)
       ->check(not_empty());
   add_ranks_option(*command, options->ranks);
-  command
-      ->add_option("-c,--cpus-per-task", options->cpus_per_task,
-                   "CPUs of each rank (default: 1, or a whole core while there are enough)")
-      ->check(CLI::Range(1, CpuSet::kMaxCpu));
+  add_cpus_option(*command, options->cpus_per_task, kOneCpu);
   command
       ->add_option("-w,--window", options->window,
                    "of a profile only messages from FROM to TO after the first message, such as "

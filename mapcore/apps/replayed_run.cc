@@ -16,7 +16,7 @@ void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string
   const auto text = [](std::string_view key) { return default_of(key_row(key)); };
   const auto others = static_cast<std::ptrdiff_t>(command.get_options().size());
   add_machine_options(command, setup.machine);
-  add_slot_options(command, setup.slots);
+  add_slot_options(command, setup.slots, kOneCpu);
   command.add_option("-a,--algorithm", replay.algorithm,
                      fmt::format("see 'ondeloc algorithms' (default: {})", text("algorithm")));
   command

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first things that a user tries: the bare command, help, copied examples, a file of any kind
 // behind any command.
+#include <nlohmann/json.hpp>
+
 #include <regex>
 #include <sstream>
 
@@ -144,6 +146,26 @@ TEST_CASE("the bare command and `help` print what there is") {
         run_command(dir, {"profile", "info", "--help"}).out);
   CHECK(run_command(dir, {"help", "mpa"})
             .err.starts_with("ondeloc: 'mpa' is not a command; did you mean map?\n"));
+}
+
+TEST_CASE("a command tells the CPUs that it gives each rank by default") {
+  const TempDir dir;
+  write_text(dir.file("r.json"), R"({"version":1,"node":"n1","matrix":[],"intervals":[],
+    "ranks":[{"rank":0,"initial_cpus":"0-1"},{"rank":1,"initial_cpus":"2-3"}]})");
+  const Ran mapped = run_command(dir, {"map", dir.file("r.json"), "-t", kTopology, "-f", "json"});
+  CHECK(nlohmann::json::parse(mapped.out)["ranks"][0]["pus"].size() == 2);
+  const Ran placed =
+      run_command(dir, {"place", dir.file("r.json"), "-N", "1", "-t", kTopology, "-f", "json"});
+  CHECK(nlohmann::json::parse(placed.out)["nodes"][0]["ranks"][0]["cpus"] == "0");
+  for (const char* command : {"map", "compare", "place", "replay", "explain", "report"}) {
+    const std::string help =
+        std::regex_replace(run_command(dir, {command, "--help"}).out, std::regex("\\s+"), " ");
+    const std::string name = command;
+    CAPTURE(name, help);
+    CHECK(help.find(name == "map" || name == "compare"
+                        ? "(default: as many as in the recorded run, or as many of these as fit;"
+                        : "CPUs of each rank (default: 1, or a whole core") != std::string::npos);
+  }
 }
 
 TEST_CASE("a file that is missing is called as --help calls it") {
