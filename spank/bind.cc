@@ -69,14 +69,14 @@ bool take_token(const Pipe& token) {
 template <class... Flags>
 void kill_with(int (*kill_step)(std::uint32_t, std::uint32_t, std::uint16_t, Flags...),
                const StepIdentity& id) {
-  if (kill_step != nullptr) kill_step(id.job_id, id.step_id, SIGKILL, Flags{}...);
+  if (kill_step != nullptr) kill_step(id.world_job_id, id.step_id, SIGKILL, Flags{}...);
 }
 
 // From Slurm 25.11 on one struct holds the ids of job and step.
 [[maybe_unused]] void kill_with(int (*kill_step)(slurm_step_id_t*, std::uint16_t, std::uint16_t),
                                 const StepIdentity& id) {
   slurm_step_id_t whole{};
-  whole.job_id = id.job_id;
+  whole.job_id = id.world_job_id;
   whole.step_id = id.step_id;
   whole.step_het_comp = NO_VAL;
   if (kill_step != nullptr) kill_step(&whole, SIGKILL, 0);

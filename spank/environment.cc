@@ -47,7 +47,7 @@ std::string step_words(const Step& step) {
       ONDELOC_ENV_STEP_VERSION
       " fd={} transport={} interval_ms={} local_ranks={} world_ranks={} job={} step={}{}",
       step.fds.segment.get(), enum_name(transport), step.request.options.interval_ms,
-      id.local_ranks, id.world_ranks, id.job_id, id.step_id,
+      id.local_ranks, id.world_ranks, id.world_job_id, id.step_id,
       moves(step) ? ONDELOC_ENV_STEP_MOVES : "");
 }
 

@@ -85,7 +85,7 @@ Status make_segment(spank_t spank, Step& step) {
   auto segment =
       create_segment({.world_ranks = identity.world_ranks,
                       .world_of_local = *world,
-                      .job_id = identity.job_id,
+                      .job_id = identity.world_job_id,
                       .step_id = identity.step_id,
                       .uid = identity.uid,
                       .gid = identity.gid,
@@ -109,7 +109,7 @@ void read_whole_of_components(spank_t spank, StepIdentity& identity) {
   identity.is_component = whole > identity.world_ranks;
   identity.world_ranks = std::max(identity.world_ranks, whole);
   if (job_env_number(spank, "SLURM_HET_SIZE").value_or(0) < 2) return;
-  identity.job_id = job_env_number(spank, "SLURM_JOB_ID").value_or(identity.job_id);
+  identity.world_job_id = job_env_number(spank, "SLURM_JOB_ID").value_or(identity.job_id);
 }
 
 void fill_paths(Request& request) {
@@ -170,6 +170,7 @@ Status read_identity(spank_t spank, Step& step) {
                    .uid = *uid,
                    .gid = *gid,
                    .job_id = *job,
+                   .world_job_id = *job,
                    .step_id = *step_id,
                    .local_ranks = *local,
                    .world_ranks = *world,

@@ -45,7 +45,10 @@ struct StepIdentity {
   pid_t stepd_pid = 0;
   uid_t uid = 0;
   gid_t gid = 0;
-  std::uint32_t job_id = 0;  // of a heterogeneous job: the first component's, as the tasks see it
+  std::uint32_t job_id = 0;  // Slurm's own; of a heterogeneous job: this component's
+  // The first component's id, by which components know each other. The user chooses it, because it
+  // comes from the job's environment: it must not reach a log of the administrator.
+  std::uint32_t world_job_id = 0;
   std::uint32_t step_id = 0;
   std::uint32_t local_ranks = 0;
   std::uint32_t world_ranks = 0;  // of all components

@@ -13,6 +13,7 @@
 #include "spank/callbacks.h"
 #include "spank/environment.h"
 #include "spank/prepare.h"
+#include "spank/user_log.h"
 
 using namespace ondeloc;
 
@@ -162,11 +163,21 @@ TEST_CASE("a heterogeneous step counts the ranks of all its components") {
   const Begun begun(fake, "online");
   CHECK(begun.step.identity.is_component);
   CHECK(begun.step.identity.world_ranks == 10);
-  CHECK(begun.step.identity.job_id == 6);
+  CHECK(SegmentView::open(begun.step.fds.segment.get())->header().job_id == 6);
   fake.env = {{"SLURM_STEP_NUM_TASKS", "x"}, {"SLURM_JOB_ID", "6"}};
   const Begun plain(fake, "online");
   CHECK(plain.step.identity.world_ranks == 4);
-  CHECK(plain.step.identity.job_id == 7);
+  CHECK(SegmentView::open(plain.step.fds.segment.get())->header().job_id == 7);
+}
+
+TEST_CASE("the log names the job that Slurm knows, whatever the job's environment says") {
+  FakeSpank forged = FakeSpank::normal_step();
+  forged.env = {{"SLURM_HET_SIZE", "2"}, {"SLURM_JOB_ID", "424242"}};
+  const Begun begun(forged, "online");
+  FakeSpank& fake = use_fake();
+  log_to_site(begun.step, "a line");
+  REQUIRE(fake.log_lines.size() == 1);
+  CHECK(fake.log_lines.front().starts_with("ondeloc: job 7 step 1 "));
 }
 
 TEST_CASE("the end of the step closes the kill switch, and nothing else does") {
