@@ -56,7 +56,10 @@ Program bind_program(spank_t spank, const Step& step, const Task& task) {
   call.nodes = static_cast<int>(job_env_number(spank, "SLURM_STEP_NUM_NODES").value_or(1));
   call.nic = nic_in_force(step);
   call.device_variables = device_variables(spank);
-  return mapper_program(spank, step, call.to_words());
+  call.kill_switch_fd = step.fds.kill_switch.read.get();
+  Program program = mapper_program(spank, step, call.to_words());
+  program.kept = {call.kill_switch_fd};
+  return program;
 }
 
 // True for the first task of the node that calls it.

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,6 +61,14 @@ Status make_token(Pipe& token) {
   if (Status good = make_pipe(token, O_NONBLOCK); !good) return good;
   const char byte = 0;
   if (write(token.write.get(), &byte, 1) != 1) return Error::from_errno("pipe");
+  return {};
+}
+
+// Each process of the user that the kill switch ends opens it anew (end_with_step). Its owner is
+// root, so the user can open it for reading only, and cannot keep it from closing.
+Status make_kill_switch(Pipe& kill_switch) {
+  if (Status good = make_pipe(kill_switch, O_NONBLOCK); !good) return good;
+  if (fchmod(kill_switch.read.get(), 0444) != 0) return Error::from_errno("pipe: mode");
   return {};
 }
 
@@ -199,6 +208,7 @@ Status check_leave(Step& step) {
 
 Status make_descriptors(spank_t spank, Step& step) {
   Descriptors& fds = step.fds;
+  if (Status good = make_kill_switch(fds.kill_switch); !good) return good;
   if (step.request.bind || step.request.needs_profile()) {
     for (Pipe* token : {&fds.error_token, &fds.warning_token, &fds.failure_token})
       if (Status good = make_token(*token); !good) return good;
@@ -207,7 +217,6 @@ Status make_descriptors(spank_t spank, Step& step) {
   if (!step.request.watch) return {};
   if (Status good = make_channel(fds.channel); !good) return good;
   if (Status good = make_messages(step); !good) return good;
-  if (Status good = make_pipe(fds.kill_switch, O_NONBLOCK); !good) return good;
   return make_segment(spank, step);
 }
 

@@ -70,7 +70,8 @@ struct Descriptors {
   // the user's, of a warning, or of a failure of ours.
   Pipe error_token, warning_token, failure_token;
   Pipe ending;  // empty until a task on this node begins to end the step
-  // Never written. When slurmstepd closes the write end, the kernel ends a mapper that is left.
+  // Never written. When slurmstepd closes the write end, the kernel ends what is left of a mapper
+  // and of the processes that bind threads.
   Pipe kill_switch;
 };
 

@@ -36,7 +36,8 @@ int run_bind(const ProgramWords& words) {
   StaticOutcome outcome = bind_static(*call);
   if (!outcome.threads.empty()) {
     const Status followed = start_thread_follower(
-        call->pid, ThreadPlaces(std::move(outcome.threads), std::move(outcome.cpus)));
+        call->pid, ThreadPlaces(std::move(outcome.threads), std::move(outcome.cpus)),
+        call->kill_switch_fd);
     if (!followed) return fail("threads: " + followed.error().message());
   }
   if (!outcome.sentence.empty()) fmt::print(stderr, "{}\n", outcome.sentence);

@@ -2,6 +2,7 @@
 #include "mapcore/apps/mapper_setup.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <malloc.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -39,7 +40,12 @@ void become_first_oom_victim() {
 }
 
 // Signal-driven input (F_SETOWN, F_SETSIG in fcntl(2)): closing the last write end counts as input.
+// An open file description has one owner, and all processes that inherit the descriptor share it:
+// without one of its own, the process that comes last would be the only one to get the signal. It
+// stays open as long as the process lives.
 bool end_with_step(int fd) {
+  const int own = open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC);
+  if (own >= 0) fd = own;
   if (fcntl(fd, F_SETOWN, getpid()) != 0 || fcntl(fd, F_SETSIG, SIGKILL) != 0) return false;
   if (fcntl(fd, F_SETFL, O_RDONLY | O_NONBLOCK | O_ASYNC) != 0) return false;
   pollfd closed{fd, 0, 0};

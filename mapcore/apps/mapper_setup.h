@@ -21,7 +21,8 @@ void become_first_oom_victim();
 
 // Has the kernel send SIGKILL to this process when the write end of the pipe `fd` is closed, even
 // if the process is stopped: slurmstepd holds it until the end of the step. Nobody may write to the
-// pipe. Ends the process if the write end is closed already. False if the kernel refuses.
+// pipe. Other processes may do the same with the same pipe. Ends the process if the write end is
+// closed already. False if the kernel refuses.
 bool end_with_step(int fd);
 
 // Forbids system calls that the mapper never needs: executing a program, opening a socket, tracing

@@ -85,6 +85,7 @@ struct BindArguments {
   std::string nic;            // the choice in force: the user's, else the site's; "off": none
   // "NAME=value", one a line: the variables of the task that choose adapters or give it GPUs.
   std::string device_variables;
+  int kill_switch_fd = -1;  // as of a watch call: ends the process that stays for the threads
 
   ProgramWords to_words() const;
   static Result<BindArguments> parse(const ProgramWords& words);

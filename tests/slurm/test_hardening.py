@@ -48,6 +48,23 @@ class Hardening(harness.Case):
                 self.end(running)
                 self.assertEqual(harness.wait_until_none_left(20), [])
 
+    def test_stopped_processes_for_threads_end_with_their_step(self):
+        def followers():
+            return [pid for pid in harness.pids_of("ondeloc-mapper")
+                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == "ondeloc-threads\n"]
+        self.write("ranks.txt", "".join(f"rank {rank}=localhost slot=0\nrank {rank} thread 1 slot=0\n" for rank in (0, 1)))
+        for option in "static:ranks.txt", "static:ranks.txt,report=r.json":
+            with self.subTest(option):
+                running = self.start_srun("-n2", "sh", "-c", "while [ ! -e stopped ]; do sleep 0.1; done", ondeloc=option)
+                self.addCleanup(running.kill)
+                self.assertTrue(harness.wait_for(lambda: len(followers()) == 2, 60))
+                for pid in followers():
+                    os.kill(pid, signal.SIGSTOP)
+                stopped = self.write("stopped", "")
+                self.end(running)
+                self.assertEqual(harness.wait_until_none_left(20), [])
+                os.remove(stopped)
+
     def test_other_users_see_no_name_of_a_user_on_the_command_line(self):
         for option in f"online,report={SECRET}.json", f"profile:{SECRET}.prof":
             with self.subTest(option):

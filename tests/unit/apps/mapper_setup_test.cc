@@ -89,6 +89,31 @@ TEST_CASE("the end of the step kills a mapper, even a stopped one") {
   }
 }
 
+TEST_CASE("the end of the step kills each process that has the pipe") {
+  Switch kill_switch, armed;
+  pid_t pids[2];
+  for (pid_t& pid : pids) {
+    pid = fork();
+    if (pid == 0) {
+      kill_switch.write.reset();
+      if (!end_with_step(kill_switch.read.get())) _exit(1);
+      (void)!write(armed.write.get(), "a", 1);
+      for (;;) pause();
+    }
+    char byte;
+    REQUIRE(read(armed.read.get(), &byte, 1) == 1);
+  }
+  kill_switch.write.reset();
+  for (const pid_t pid : pids) {
+    // The kernel has sent SIGKILL by now: a process that ends by SIGTERM did not get it.
+    kill(pid, SIGTERM);
+    int status = 0;
+    REQUIRE(waitpid(pid, &status, 0) == pid);
+    REQUIRE(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGKILL);
+  }
+}
+
 TEST_CASE("a mapper that starts after the end of the step ends at once") {
   Switch kill_switch;
   kill_switch.write.reset();

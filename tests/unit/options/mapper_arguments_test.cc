@@ -47,6 +47,7 @@ BindArguments all_of_bind() {
   call.nodes = 4;
   call.nic = "mlx5_0+mlx5_1";
   call.device_variables = "HFI_UNIT=1\nUCX_NET_DEVICES=mlx5_0:1,mlx5_1:1";
+  call.kill_switch_fd = 9;
   return call;
 }
 
@@ -102,6 +103,7 @@ TEST_CASE("a bind call survives the way through execve") {
   CHECK(got->nodes == 4);
   CHECK(got->nic == sent.nic);
   CHECK(got->device_variables == sent.device_variables);
+  CHECK(got->kill_switch_fd == 9);
 }
 
 TEST_CASE("values that are not set take no word") {

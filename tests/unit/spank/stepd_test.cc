@@ -85,6 +85,9 @@ TEST_CASE("a static step gets what binding needs, and a segment for a report onl
   CHECK(plain.step.fds.warning_token.read.valid());
   CHECK(plain.step.fds.failure_token.read.valid());
   CHECK_FALSE(plain.step.fds.segment.valid());
+  struct stat kill_switch {};
+  REQUIRE(fstat(plain.step.fds.kill_switch.read.get(), &kill_switch) == 0);
+  CHECK((kill_switch.st_mode & 0777) == 0444);
   const Begun reported("static:ranks.txt,report=r.json");
   CHECK(reported.step.request.watch);
   CHECK(reported.step.fds.segment.valid());
