@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdint>
+
 #include "mapcore/options/mapper_messages.h"
 
 #include "spank/spank_items.h"
@@ -35,6 +37,10 @@ MapperArguments arguments_of(spank_t spank, const Step& step, const Task& task, 
   call.kill_switch_fd = step.fds.kill_switch.read.get();
   call.node = task.node;
   call.partition = job_env(spank, "SLURM_JOB_PARTITION").value_or("");
+  // The batch script of a requeued job has it, and its steps inherit it.
+  const auto restarts = job_env_number(spank, "SLURM_RESTART_COUNT");
+  if (restarts && *restarts > 0 && *restarts <= INT32_MAX)
+    call.restarts = static_cast<int>(*restarts);
   call.rank_library = step.request.rank_library;
   call.options = step.request.text;
   call.topology = step.request.site.topology;

@@ -63,6 +63,7 @@ MapperConfig config_of(const MapperArguments& call, Options options) {
   config.machine_file = config.options.machine.empty() ? call.machine : config.options.machine;
   config.report_dir = call.report_dir;
   config.partition = call.partition;
+  config.restarts = static_cast<std::uint32_t>(std::max(call.restarts, 0));
   config.rank_library = call.rank_library;
   config.log = call.log;
   config.min_interval_ms = call.min_interval_ms;

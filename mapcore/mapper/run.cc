@@ -237,7 +237,7 @@ class OnlineMapper {
     }
     read_machine_file_once();
     read_series_once();
-    origin_ = origin_of(ranks(), config_.partition);
+    origin_ = origin_of(ranks(), config_.partition, config_.restarts);
     round_ = std::make_unique<MappingRound>(config_.options, *machine_, *placement_, ranks(),
                                             measured_ ? &*measured_ : nullptr);
     round_->use_adapters(gpus_->adapters());
@@ -385,7 +385,8 @@ class OnlineMapper {
   Report complete_report(std::vector<std::string> notes,
                          std::size_t most_intervals = std::numeric_limits<std::size_t>::max()) {
     Report report;
-    report.origin = origin_.empty() ? origin_of(ranks(), config_.partition) : origin_;
+    report.origin =
+        origin_.empty() ? origin_of(ranks(), config_.partition, config_.restarts) : origin_;
     const auto& kept = log_.kept();
     report.intervals.assign(
         kept.end() - static_cast<std::ptrdiff_t>(std::min(kept.size(), most_intervals)),
@@ -467,7 +468,7 @@ class OnlineMapper {
 
   std::string site_report() const {
     const ondeloc_header& header = step_.view().header();
-    return site_report_name(header.job_id, header.step_id, config_.node);
+    return site_report_name(header.job_id, header.step_id, config_.node, config_.restarts);
   }
 
   std::string report_path() const {

@@ -85,9 +85,9 @@ constexpr auto kWatchRows = std::to_array<Row<M>>(
      row<M, &M::messages_fd>("--messages"), row<M, &M::kill_switch_fd>("--kill-switch"),
      row<M, &M::node>("--node"), row<M, &M::machine>("--machine"), row<M, &M::oom>("--oom"),
      row<M, &M::log>("--log"), row<M, &M::report_dir>("--report-dir"),
-     row<M, &M::partition>("--partition"), row<M, &M::rank_library>("--rank-lib"),
-     row<M, &M::check_only>("--check"), row<M, &M::min_interval_ms>("--min-interval"),
-     row<M, &M::test_switches>("--test-switches"),
+     row<M, &M::partition>("--partition"), row<M, &M::restarts>("--restarts"),
+     row<M, &M::rank_library>("--rank-lib"), row<M, &M::check_only>("--check"),
+     row<M, &M::min_interval_ms>("--min-interval"), row<M, &M::test_switches>("--test-switches"),
      row<M, &M::options>("ONDELOC_MAPPER_OPTIONS", kRequired),
      row<M, &M::topology>("ONDELOC_MAPPER_TOPOLOGY"),
      row<M, &M::no_events>("ONDELOC_MAPPER_NO_EVENTS")});

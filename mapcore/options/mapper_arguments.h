@@ -47,6 +47,7 @@ struct MapperArguments {
   // The site's directory for a report that the user did not ask for; empty: none is written.
   std::string report_dir;
   std::string partition;     // of the job, for the report
+  int restarts = -1;         // of a requeued job, for the report; -1: none
   std::string rank_library;  // path on the node; a container may hide it
   std::uint32_t min_interval_ms = SiteOptions().min_interval_ms;
   OomPolicy oom = SiteOptions().oom;

@@ -236,8 +236,10 @@ Status protect(int fd, const std::string& directory) {
 
 }  // namespace
 
-std::string site_report_name(std::uint32_t job, std::uint32_t step, std::string_view node) {
-  return fmt::format("{}{}.{}.{}{}", kSiteReportPrefix, job, step, node, kSiteReportSuffix);
+std::string site_report_name(std::uint32_t job, std::uint32_t step, std::string_view node,
+                             std::uint32_t restarts) {
+  const std::string run = restarts > 0 ? fmt::format("r{}.", restarts) : "";
+  return fmt::format("{}{}.{}{}.{}{}", kSiteReportPrefix, job, run, step, node, kSiteReportSuffix);
 }
 
 Status write_site_report(const std::string& directory, const std::string& name,

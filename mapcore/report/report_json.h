@@ -26,7 +26,9 @@ Status write_file(const std::string& path, std::string_view text);
 // plugstack.conf). The program's arguments are nobody else's business: the file has mode 0600, or
 // 0640 if the directory has the set-group-ID bit and so has given its group to the file.
 inline constexpr std::string_view kSiteReportPrefix = "ondeloc-", kSiteReportSuffix = ".json";
-std::string site_report_name(std::uint32_t job, std::uint32_t step, std::string_view node);
+// `restarts`: of a requeued job, whose steps begin at 0 again; 0 is not part of the name.
+std::string site_report_name(std::uint32_t job, std::uint32_t step, std::string_view node,
+                             std::uint32_t restarts = 0);
 // Writes it as write_file() does.
 Status write_site_report(const std::string& directory, const std::string& name,
                          std::string_view text);

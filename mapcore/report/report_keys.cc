@@ -16,7 +16,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"complete", "", "false: the step was still running when this report was written"},
     {"origin", "",
      "origin of the run, as far as it is known: program and arguments of a rank, user, partition, "
-     "date in UTC, versions of ondeloc, Slurm and MPI"},
+     "restarts of a requeued job, date in UTC, versions of ondeloc, Slurm and MPI"},
     {"options", "", "every key of the option with the value that was in force"},
     {"topology.numa[].os", "", "NUMA node the step may use, kernel's number"},
     {"topology.numa[].pus", "", "its CPUs that the step may use"},

@@ -100,10 +100,10 @@ class Reader {
       files_.faults.push_back(fmt::format("'{}' {}", shorten_path(name), why));
   }
 
-  // Copies under other names, and a requeued job, would count twice.
+  // Copies under other names would count twice.
   void keep_last_of_each() {
     const auto key = [](const SiteReport& report) {
-      return std::tie(report.user, report.job, report.step, report.node);
+      return std::tie(report.user, report.job, report.restarts, report.step, report.node);
     };
     auto& reports = files_.reports;
     std::stable_sort(reports.begin(), reports.end(), [&](const SiteReport& a, const SiteReport& b) {

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostSiteReportBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kMostNamedFaults = 100;
 
 struct SiteFiles {
-  std::vector<SiteReport> reports;  // one for each user, job, step and node: the last one written
+  std::vector<SiteReport> reports;  // one for each user, job, restart, step and node: the last
   std::size_t older = 0;            // files that were last written before `since`
   std::size_t skipped = 0;          // files that are not reports, or cannot be read
   std::vector<std::string> faults;  // why, of the first kMostNamedFaults; each names its file

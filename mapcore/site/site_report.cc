@@ -101,11 +101,12 @@ SiteSums sums_of(const ReportRun& run) {
 }
 
 auto step_key(const SiteReport& report) {
-  return std::tie(report.job, report.step, report.user, report.node);
+  return std::tie(report.job, report.restarts, report.step, report.user, report.node);
 }
 
 bool is_of_step(const SiteReport& report, const SiteStep& step) {
-  return report.job == step.job && report.step == step.step && report.user == step.user;
+  return report.job == step.job && report.restarts == step.restarts && report.step == step.step &&
+         report.user == step.user;
 }
 
 }  // namespace
@@ -122,10 +123,11 @@ SiteSums& SiteSums::operator+=(const SiteSums& other) {
 }
 
 SiteReport site_report_of(const ReportRun& run, uid_t owner, std::time_t written) {
-  SiteReport report{run.job, run.step, run.node,     run.program, {},
-                    owner,   written,  fate_of(run), sums_of(run)};
+  SiteReport report{run.job, 0,     run.step, run.node,     run.program,
+                    {},      owner, written,  fate_of(run), sums_of(run)};
   for (const auto& [key, value] : run.origin) {
     if (key == "partition") report.partition = value;
+    if (key == "restarts") report.restarts = parse_unsigned(value, UINT32_MAX).value_or(0);
     if (key == "user" && owner == 0) report.user = user_of(value);
   }
   return report;
@@ -138,6 +140,7 @@ std::vector<SiteStep> steps_of(std::vector<SiteReport> reports) {
   for (const SiteReport& report : reports) {
     if (steps.empty() || !is_of_step(report, steps.back()))
       steps.push_back({report.job,
+                       report.restarts,
                        report.step,
                        report.program,
                        report.partition,

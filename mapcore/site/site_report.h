@@ -60,8 +60,8 @@ struct SiteMetric {
 std::span<const SiteMetric> site_metrics();
 
 struct SiteReport {
-  std::uint64_t job = 0, step = 0;
-  std::string node, program, partition;  // printable; empty: unknown
+  std::uint64_t job = 0, restarts = 0, step = 0;  // restarts: of a requeued job
+  std::string node, program, partition;           // printable; empty: unknown
   uid_t user = 0;
   std::time_t written = 0;
   StepFate fate = StepFate::kSilent;
@@ -74,14 +74,15 @@ struct SiteReport {
 SiteReport site_report_of(const ReportRun& run, uid_t owner, std::time_t written);
 
 struct SiteStep {
-  std::uint64_t job = 0, step = 0;
+  std::uint64_t job = 0, restarts = 0, step = 0;
   std::string program, partition;
   uid_t user = 0;
   std::time_t written = 0;  // the last report
   StepFate fate = StepFate::kSilent;
   SiteSums sums;
 };
-// Steps in the order of job, step and user. Program and partition are those of the first node.
+// Steps in the order of job, restarts, step and user. Program and partition are those of the first
+// node.
 std::vector<SiteStep> steps_of(std::vector<SiteReport> reports);
 
 }  // namespace ondeloc

@@ -15,11 +15,12 @@ struct MapperConfig {
   int channel_fd = -1;
   Options options;
   std::string node;
-  std::string topology;      // empty: the host
-  std::string machine_file;  // of the user or the site; empty: none
-  std::string report_dir;    // of the site, for a report that no user asked for; empty: none
-  std::string partition;     // of the job; empty: unknown
-  std::string rank_library;  // path on the node; empty: nobody looks whether containers have it
+  std::string topology;        // empty: the host
+  std::string machine_file;    // of the user or the site; empty: none
+  std::string report_dir;      // of the site, for a report that no user asked for; empty: none
+  std::string partition;       // of the job; empty: unknown
+  std::uint32_t restarts = 0;  // of a requeued job
+  std::string rank_library;    // path on the node; empty: nobody looks whether containers have it
   SiteLog log = SiteLog::kNone;
   std::uint32_t min_interval_ms = SiteOptions().min_interval_ms;
   std::string no_events;     // why nobody listens to events, for the notes; empty: somebody does

@@ -57,7 +57,8 @@ std::string command_text(std::string_view words) {
 }
 
 std::vector<std::pair<std::string, std::string>> origin_of(const Ranks& ranks,
-                                                           const std::string& partition) {
+                                                           const std::string& partition,
+                                                           std::uint32_t restarts) {
   std::vector<std::pair<std::string, std::string>> origin;
   const RankState* rank = first_attached(ranks);
   if (rank != nullptr) {
@@ -73,6 +74,7 @@ std::vector<std::pair<std::string, std::string>> origin_of(const Ranks& ranks,
   }
   origin.emplace_back("user", fmt::format("uid {}", getuid()));
   if (!partition.empty()) origin.emplace_back("partition", partition);
+  if (restarts > 0) origin.emplace_back("restarts", fmt::format("{}", restarts));
   if (rank != nullptr) origin.emplace_back("mapped since", date_text());
   origin.emplace_back("ondeloc", ONDELOC_VERSION);
   origin.emplace_back("Slurm", ONDELOC_SLURM_VERSION);

@@ -3,6 +3,7 @@
 // versions. Reads /proc as the user, so call it while the ranks run. Thread safety: one thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,9 +13,10 @@
 namespace ondeloc {
 
 // Name and text. A fact that is not known is left out: without a rank that came through MPI_Init,
-// the program and the date. `partition`: of the job; empty: unknown.
+// the program and the date. `partition`: of the job; empty: unknown. `restarts`: of a requeued job.
 std::vector<std::pair<std::string, std::string>> origin_of(const Ranks& ranks,
-                                                           const std::string& partition);
+                                                           const std::string& partition,
+                                                           std::uint32_t restarts);
 
 // The words of /proc/PID/cmdline, as a shell would read them back.
 std::string command_text(std::string_view words);

@@ -45,6 +45,14 @@ class Site(harness.Case):
         self.assertEqual(report["origin"]["user"], f"uid {harness.USER.pw_uid}")
         self.assertTrue(self.report("own.json")["complete"])
 
+    def test_a_run_of_a_requeued_job_has_a_report_of_its_own(self):
+        spool = self.spool()
+        self.with_words("default=online", f"report-dir={spool}")
+        self.assert_ran(self.srun("-n1", "true", env={"SLURM_RESTART_COUNT": "2"}))
+        name, = os.listdir(spool)
+        report = json.loads(pathlib.Path(spool, name).read_text(encoding="utf-8"))
+        self.assertEqual(name, f"ondeloc-{report['job']}.r2.{report['step']}.{report['node']}.json")
+
     def account(self, spool, form):
         """The account as the administrator gets it."""
         ran = subprocess.run([ONDELOC, "site", spool, "-f", form], capture_output=True, text=True, check=True, env={"TZ": "UTC"})

@@ -587,7 +587,8 @@ TEST_CASE("a step writes a report for the site only if its user wants none") {
   const TempDir dir;
   const Habit silent{.attaches = false};
   const std::vector<CpuSet> masks(kRanks, *get_affinity(0));
-  const auto run = [&](const std::string& own, const std::string& directory) {
+  const auto run = [&](const std::string& own, const std::string& directory,
+                       std::uint32_t restarts = 0) {
     const Step step(masks, std::vector<Habit>(kRanks, silent));
     for (const pid_t pid : step.pids)
       waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOWAIT);
@@ -595,6 +596,7 @@ TEST_CASE("a step writes a report for the site only if its user wants none") {
     config.options.verbose = false;
     config.report_dir = directory;
     config.partition = "batch";
+    config.restarts = restarts;
     return run_mapper(config);
   };
   CHECK(run(dir.file("own.json"), dir.path()).empty());
@@ -607,6 +609,11 @@ TEST_CASE("a step writes a report for the site only if its user wants none") {
   const auto lines = run("", dir.file("none"));
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].starts_with(std::string(1, kForLog) + "no report: "));
+  // A requeued job has the same number, and its steps have the same numbers.
+  CHECK(run("", dir.path()).empty());
+  CHECK(run("", dir.path(), 1).empty());
+  CHECK_FALSE(take_json(dir.file("ondeloc-17.3.n1.json"))["origin"].contains("restarts"));
+  CHECK(take_json(dir.file("ondeloc-17.r1.3.n1.json"))["origin"]["restarts"] == "1");
 }
 
 TEST_CASE(

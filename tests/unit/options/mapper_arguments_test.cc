@@ -21,6 +21,7 @@ MapperArguments all_of_watch() {
   call.machine = "/etc/ondeloc/epyc.json";
   call.report_dir = "/var/spool/ondeloc";
   call.partition = "batch";
+  call.restarts = 2;
   call.log = SiteLog::kLine;
   call.min_interval_ms = 250;
   call.no_events = "events: none, as the site wishes";
@@ -77,6 +78,7 @@ TEST_CASE("a watch call survives the way through execve") {
   CHECK(got->machine == sent.machine);
   CHECK(got->report_dir == sent.report_dir);
   CHECK(got->partition == sent.partition);
+  CHECK(got->restarts == sent.restarts);
   CHECK(got->log == sent.log);
   CHECK(got->min_interval_ms == sent.min_interval_ms);
   CHECK(got->no_events == sent.no_events);

@@ -118,6 +118,7 @@ TEST_CASE("a report for the site is for its user, and for the group of a directo
   const TempDir dir;
   const std::string name = site_report_name(7, 2, "n1");
   CHECK(name == "ondeloc-7.2.n1.json");
+  CHECK(site_report_name(7, 2, "n1", 3) == "ondeloc-7.r3.2.n1.json");
   CHECK(write_site_report(dir.path(), name, "text").ok());
   CHECK((mode_of(dir.file(name)) & 0777) == 0600);
   REQUIRE(chmod(dir.path().c_str(), 03733) == 0);

@@ -85,6 +85,19 @@ TEST_CASE("a copy of a report does not count twice") {
   CHECK(files->skipped == 1);
 }
 
+TEST_CASE("each run of a requeued job counts") {
+  const TempDir dir;
+  write_made(dir, {});
+  write_made(dir, {.restarts = 1});
+  write_made(dir, {.restarts = 2});
+  const auto files = read_site_directory(dir.path(), 0);
+  REQUIRE(files.ok());
+  CHECK(files->reports.size() == 3);
+  CHECK(files->skipped == 0);
+  CHECK(steps_of(files->reports).size() == 3);
+  CHECK(rotate_reports(dir.path(), {.oldest = {}, .most_bytes = 0})->removed == 3);
+}
+
 TEST_CASE("reports from before --since are left out and counted") {
   const TempDir dir;
   write_made(dir, {.job = 1});

@@ -20,6 +20,7 @@ struct MadeStep {
   double bytes = 1e6, cost = 0.5, gain = 0, saved = 0;  // seconds of a run of ten
   bool complete = true, attached = true;
   double joules = 0;  // of the packages; 0: unknown
+  std::uint32_t restarts = 0;
 };
 
 inline constexpr double kMadeSeconds = 10, kMadeCpu = 0.25;
@@ -33,6 +34,7 @@ inline Report report_of(const MadeStep& made) {
   report.mode = "online";
   report.is_complete = made.complete;
   report.origin = {{"program", made.program}, {"user", "uid 1000"}, {"partition", made.partition}};
+  if (made.restarts > 0) report.origin.emplace_back("restarts", fmt::format("{}", made.restarts));
   for (int rank = 0; rank < 4; ++rank) {
     ReportRank line;
     line.rank = line.local = rank;
@@ -57,7 +59,8 @@ inline Report report_of(const MadeStep& made) {
 }
 
 inline void write_made(const TempDir& dir, const MadeStep& made) {
-  (void)write_site_report(dir.path(), site_report_name(made.job, made.step, made.node),
+  (void)write_site_report(dir.path(),
+                          site_report_name(made.job, made.step, made.node, made.restarts),
                           to_json(report_of(made)));
 }
 
