@@ -18,6 +18,7 @@
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/site/account_text.h"
+#include "mapcore/site/read_directory.h"
 #include "mapcore/site/rotation.h"
 #include "mapcore/site/when.h"
 
@@ -34,6 +35,8 @@ struct SiteCommand {
   std::string older;       // empty: no file goes for its age
   double most_bytes = -1;  // < 0: no file goes for its size
   bool containers = false;
+  std::optional<std::uint32_t> verdicts_of;  // a job
+  std::uint32_t user = 0;                    // of this job
 };
 
 // Looks each user up once: a directory service may be slow.
@@ -108,16 +111,41 @@ Result<std::string> site_account(const SiteCommand& options) {
   return text_of({*files, account, UserNames(), options.cluster, options.top}, options.format);
 }
 
+// A line for each.
+Result<std::string> verdicts_text(const std::string& directory, const JobOfUser& job) {
+  const auto verdicts = verdicts_of_job(directory, job);
+  if (!verdicts) return verdicts.error();
+  std::string text;
+  for (const std::string& verdict : *verdicts) text += verdict + "\n";
+  return text;
+}
+
+Result<std::string> made_by(const SiteCommand& options) {
+  if (options.containers) return container_help(container_paths());
+  if (options.verdicts_of)
+    return verdicts_text(options.directory, {*options.verdicts_of, options.user});
+  return site_account(options);
+}
+
 Result<std::string> run_site(const SiteCommand& options) {
   if (!options.containers && options.directory.empty())
     return Error("DIR: missing; name the directory of the reports");
-  const auto made = options.containers ? Result<std::string>(container_help(container_paths()))
-                                       : site_account(options);
+  const auto made = made_by(options);
   if (!made || options.output.empty()) return made;
   const std::string& text = *made;
   if (Status written = write_new_file(options.output, text); !written)
     return std::move(written).error();
   return std::string();
+}
+
+void add_job_options(CLI::App& command, SiteCommand& options) {
+  CLI::Option* verdicts = command.add_option(
+      "--verdicts", options.verdicts_of,
+      "instead: print the verdicts of this job, from files of the user that --user names");
+  CLI::Option* user =
+      command.add_option("--user", options.user, "number of the user whose job --verdicts names");
+  verdicts->type_name("JOB")->needs(user);
+  user->type_name("UID")->needs(verdicts);
 }
 
 void add_removal_options(CLI::App& command, SiteCommand& options) {
@@ -160,9 +188,11 @@ void add_site(CLI::App& app, Job& job) {
   command->add_option("--top", options->top, "rows of each table (default: 20)")
       ->check(CLI::Range(1, 1 << 20));
   add_removal_options(*command, *options);
+  add_job_options(*command, *options);
   command->footer(examples(
       {"ondeloc site reports --since 7d", "ondeloc site reports -f prometheus -o ondeloc.prom",
-       "ondeloc site reports --remove-older 90d", "ondeloc site --containers"}));
+       "ondeloc site reports --remove-older 90d", "ondeloc site reports --verdicts 12 --user 1000",
+       "ondeloc site --containers"}));
   command->callback([options, &job] { job = [options] { return run_site(*options); }; });
 }
 

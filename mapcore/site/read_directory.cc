@@ -16,6 +16,7 @@
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
+#include "mapcore/decide/verdict.h"
 #include "mapcore/input/report_run.h"
 #include "mapcore/report/report_json.h"
 #include "mapcore/site/directory.h"
@@ -47,6 +48,49 @@ Result<std::string> read_whole(int fd, std::size_t size) {
   return text;
 }
 
+struct OpenFile {
+  UniqueFd fd;
+  struct stat info;
+};
+
+Result<std::optional<OpenFile>> gone() {
+  if (errno == ENOENT) return std::optional<OpenFile>();
+  return Error::from_errno("cannot be read");
+}
+
+// Opens a regular file without following links or waiting. Nothing: it is gone by now.
+Result<std::optional<OpenFile>> open_regular(int directory, const std::string& name) {
+  OpenFile file{};
+  if (::fstatat(directory, name.c_str(), &file.info, AT_SYMLINK_NOFOLLOW) != 0) return gone();
+  if (!S_ISREG(file.info.st_mode)) return Error(kind_of(file.info.st_mode));
+  // The name may lead elsewhere by now: the opened file counts.
+  file.fd.reset(
+      ::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.fd.valid()) return gone();
+  if (::fstat(file.fd.get(), &file.info) != 0 || !S_ISREG(file.info.st_mode))
+    return Error("was replaced");
+  return std::optional(std::move(file));
+}
+
+Result<ReportRun> run_in(const OpenFile& file, const std::string& name, ReportParts parts) {
+  auto text = read_whole(file.fd.get(), static_cast<std::size_t>(file.info.st_size));
+  if (!text) return std::move(text).error();
+  auto run = parse_report_run(*text, name, parts);
+  if (!run)
+    return Error(run.error().code() == ENOTSUP ? "is a report of another version of ondeloc"
+                                               : "is not a report of ondeloc");
+  return run;
+}
+
+// The report of the job in a file of the user.
+std::optional<ReportRun> run_of_job(int directory, const std::string& name, const JobOfUser& job) {
+  const auto file = open_regular(directory, name);
+  if (!file || !*file || (*file)->info.st_uid != job.user) return std::nullopt;
+  auto run = run_in(**file, name, ReportParts::kWhole);
+  if (!run || run->job != job.job) return std::nullopt;
+  return *std::move(run);
+}
+
 class Reader {
  public:
   Reader(int directory, std::time_t since) : directory_(directory), since_(since) {}
@@ -68,30 +112,17 @@ class Reader {
   // Nothing: the file is older than `since`, or is gone by now.
   Result<std::optional<SiteReport>> report_of(const std::string& name) {
     if (!name.ends_with(kSiteReportSuffix)) return Error("does not end in .json");
-    struct stat info {};
-    if (::fstatat(directory_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return gone();
-    if (!S_ISREG(info.st_mode)) return Error(kind_of(info.st_mode));
-    // The name may lead elsewhere by now: the opened file counts.
-    const UniqueFd fd(::openat(directory_, name.c_str(),
-                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    if (!fd.valid()) return gone();
-    if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return Error("was replaced");
+    auto file = open_regular(directory_, name);
+    if (!file) return std::move(file).error();
+    if (!*file) return std::optional<SiteReport>();
+    const struct stat& info = (*file)->info;
     if (info.st_mtime < since_) {
       ++files_.older;
       return std::optional<SiteReport>();
     }
-    auto text = read_whole(fd.get(), static_cast<std::size_t>(info.st_size));
-    if (!text) return std::move(text).error();
-    const auto run = parse_report_run(*text, name, ReportParts::kSums);
-    if (!run)
-      return Error(run.error().code() == ENOTSUP ? "is a report of another version of ondeloc"
-                                                 : "is not a report of ondeloc");
+    const auto run = run_in(**file, name, ReportParts::kSums);
+    if (!run) return run.error();
     return std::optional(site_report_of(*run, info.st_uid, info.st_mtime));
-  }
-
-  static Result<std::optional<SiteReport>> gone() {
-    if (errno == ENOENT) return std::optional<SiteReport>();
-    return Error::from_errno("cannot be read");
   }
 
   void skip(const std::string& name, const std::string& why) {
@@ -134,6 +165,23 @@ Result<SiteFiles> read_site_directory(const std::string& path, std::time_t since
   Reader reader(::dirfd(directory->get()), since);
   for (const std::string& name : *names) reader.read(name);
   return reader.take();
+}
+
+Result<std::set<std::string>> verdicts_of_job(const std::string& path, const JobOfUser& job) {
+  auto directory = open_site_directory(path);
+  if (!directory) return std::move(directory).error();
+  const auto names = names_in(directory->get(), path);
+  if (!names) return names.error();
+  const std::string start = fmt::format("{}{}.", kSiteReportPrefix, job.job);
+  std::set<std::string> verdicts;
+  std::size_t reports = 0;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(start) || !name.ends_with(kSiteReportSuffix)) continue;
+    const auto run = run_of_job(::dirfd(directory->get()), name, job);
+    if (run) verdicts.insert(verdict(run->run));
+    if (run && ++reports == kMostReportsOfJob) break;
+  }
+  return verdicts;
 }
 
 }  // namespace ondeloc

@@ -5,8 +5,12 @@
 // and its files relative to it. Thread safety: one thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +21,7 @@ namespace ondeloc {
 
 inline constexpr std::size_t kMostSiteReportBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kMostNamedFaults = 100;
+inline constexpr std::size_t kMostReportsOfJob = 100;
 
 struct SiteFiles {
   std::vector<SiteReport> reports;  // one for each user, job, restart, step and node: the last
@@ -27,5 +32,16 @@ struct SiteFiles {
 
 // Error: the directory cannot be read.
 Result<SiteFiles> read_site_directory(const std::string& path, std::time_t since);
+
+struct JobOfUser {
+  std::uint32_t job = 0;
+  uid_t user = 0;
+};
+
+// The verdicts of the first kMostReportsOfJob reports of a job, each once. Only files count that
+// have the name of such a report and belong to the user, and whose report is of this job: any user
+// may write a file with that name. Other files are passed over. Error: the directory cannot be
+// read.
+Result<std::set<std::string>> verdicts_of_job(const std::string& path, const JobOfUser& job);
 
 }  // namespace ondeloc

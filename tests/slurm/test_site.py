@@ -119,6 +119,10 @@ class Site(harness.Case):
         self.assertTrue(lines[0].endswith(verdict[-60:]), lines[0])
         self.assertEqual(self.extra(spool, report["job"], "23.02.7"), f"Extra=ondeloc: {verdict[:200]}")
         self.assertIsNone(self.extra(spool, report["job"], "22.05.8"))
+        # Files of another user, here root, under the names of such reports.
+        pathlib.Path(spool, f"ondeloc-{report['job']}.8.zz.json").write_text("junk", encoding="ascii")
+        os.mkfifo(os.path.join(spool, f"ondeloc-{report['job']}.9.zz.json"), 0o666)
+        self.assertEqual(self.extra(spool, report["job"], "23.02.7"), f"Extra=ondeloc: {verdict[:200]}")
 
     def extra(self, spool, job, release):
         """Runs the example of an epilog with a made scontrol of that release, and returns what it would write."""
@@ -126,8 +130,8 @@ class Site(harness.Case):
         told.unlink(missing_ok=True)
         scontrol = self.write("scontrol", f'#!/bin/sh\n[ "$1" = --version ] && echo slurm {release} || printf "%s\\n" "$@" >{told}\n')
         subprocess.run([EPILOG], check=True, timeout=60,
-                       env={"PATH": f"{os.path.dirname(scontrol)}:/usr/bin:/bin", "SLURM_JOB_ID": str(job), "ONDELOC_REPORT_DIR": spool,
-                            "ONDELOC": ONDELOC})
+                       env={"PATH": f"{os.path.dirname(scontrol)}:/usr/bin:/bin", "SLURM_JOB_ID": str(job),
+                            "SLURM_JOB_UID": str(harness.USER.pw_uid), "ONDELOC_REPORT_DIR": spool, "ONDELOC": ONDELOC})
         if not told.exists():
             return None
         words = told.read_text(encoding="utf-8").splitlines()

@@ -129,6 +129,35 @@ TEST_CASE("the owner of a file is its user; a file of root says whose it is", "[
   CHECK(user(2) == kVictim);
 }
 
+TEST_CASE("the verdicts of a job are those of its reports, and no other file is waited for") {
+  const TempDir dir;
+  write_made(dir, {.job = 12});
+  write_made(dir, {.job = 12, .node = "n2"});
+  write_made(dir, {.job = 12, .kind = DecisionKind::kRemaps, .restarts = 1});
+  write_made(dir, {.job = 1, .bytes = 0});
+  write_made(dir, {.job = 13, .bytes = 0});
+  std::filesystem::copy_file(report_file(dir, 13), dir.file("ondeloc-12.1.n1.json"));
+  REQUIRE(mkfifo(dir.file("ondeloc-12.2.n1.json").c_str(), 0666) == 0);
+  REQUIRE(symlink("/dev/zero", dir.file("ondeloc-12.3.n1.json").c_str()) == 0);
+  write_text(dir.file("ondeloc-12.4.n1.json"), "junk");
+  const auto verdicts = verdicts_of_job(dir.path(), {12, getuid()});
+  REQUIRE(verdicts.ok());
+  CHECK(verdicts->size() == 2);
+  for (const std::string& verdict : *verdicts)
+    CHECK(verdict.find("sent each other nothing") == verdict.npos);
+  CHECK(verdicts_of_job(dir.path(), {14, getuid()})->empty());
+  CHECK_FALSE(verdicts_of_job(dir.file("none"), {12, getuid()}).ok());
+}
+
+TEST_CASE("a file of another user gives a job no verdict", "[root]") {
+  if (!can_change_user()) ONDELOC_SKIP("needs root, to make files of two users");
+  const TempDir dir;
+  write_made(dir, {.job = 12});
+  REQUIRE(chown(report_file(dir, 12).c_str(), kAttacker, kAttacker) == 0);
+  CHECK(verdicts_of_job(dir.path(), {12, kVictim})->empty());
+  CHECK(verdicts_of_job(dir.path(), {12, kAttacker})->size() == 1);
+}
+
 TEST_CASE("rotation removes old reports, then the oldest of too many, and no other file") {
   const TempDir dir;
   for (std::uint32_t job = 1; job <= 5; ++job) {
