@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time in which the step did not run: scontrol suspend, gang scheduling, a virtual machine that was
-// paused. The mapper and the recorder are stopped with the ranks, and see it as a wait that ends
-// much later than it should. Thread safety: for one thread.
+// Time in which neither the ranks nor this process ran: scontrol suspend and gang scheduling with
+// proctrack/cgroup, which freezes the mapper and the recorder with the ranks, or a virtual machine
+// that was paused. The process sees it as a wait that ends much later than it should. Other
+// proctrack plugins stop the ranks alone. This is not noticed, and the step looks idle: finding it
+// out would take a look into /proc for each rank and interval. Thread safety: for one thread.
 #pragma once
 
 #include <fmt/format.h>
