@@ -65,6 +65,7 @@ class Measurement {
     file_.cpus = static_cast<int>(whole_.pus.size());
     file_.llcs = static_cast<int>(whole_.llcs.size());
     file_.packages = count_packages(whole_);
+    file_.numa_nodes = static_cast<int>(whole_.nodes.size());
     double load = 0;
     const bool known = getloadavg(&load, 1) == 1;
     file_.busy = known && load > kBusyLoad * static_cast<double>(machine_.pus.size());

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -136,6 +137,7 @@ Result<MachineFile> parse_machine_file(std::string_view text, std::string_view n
   file.cpus = reader.count(document, "cpus", CpuSet::kMaxCpu);
   file.llcs = reader.count(document, "llcs", CpuSet::kMaxCpu);
   file.packages = reader.count(document, "packages", CpuSet::kMaxCpu);
+  file.numa_nodes = reader.count(document, "numa_nodes", CpuSet::kMaxCpu);
   read_domains(reader, document, file);
   read_memory_rates(reader, document, file);
   if (!reader.is_good()) return fault(reader.fault());
@@ -164,6 +166,7 @@ std::string to_json(const MachineFile& file) {
              {"bandwidth", rounded(domain.bandwidth)}};
     if (domain.home_other > 0) entry["home_other_ns"] = to_nanoseconds(domain.home_other);
   }
+  if (file.numa_nodes > 0) json["numa_nodes"] = file.numa_nodes;
   json["nodes"] = Json::array();
   for (const MeasuredNode& node : file.nodes)
     json["nodes"].push_back(
@@ -183,11 +186,35 @@ int count_packages(const Machine& machine) {
   return static_cast<int>(packages.size());
 }
 
+namespace {
+
+// The firmware of one machine can offer several numbers of NUMA nodes.
+Status check_numa_nodes(const MachineFile& file, const Machine& whole, std::string_view name) {
+  const int nodes = static_cast<int>(whole.nodes.size());
+  if (file.numa_nodes > 0 && file.numa_nodes != nodes)
+    return Error(fmt::format(
+        "machine file '{}': {} with {}, and this machine has {}; run ondeloc measure here", name,
+        file.source(), counted(static_cast<std::size_t>(file.numa_nodes), "NUMA node"), nodes));
+  for (const MeasuredNode& node : file.nodes) {
+    const bool is_here = std::any_of(whole.nodes.begin(), whole.nodes.end(),
+                                     [&](const NumaNode& here) { return here.os == node.os; });
+    if (!is_here)
+      return Error(fmt::format(
+          "machine file '{}': {} on NUMA node {}, which this machine lacks; run ondeloc measure "
+          "here",
+          name, file.source(), node.os));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status check_machine_file(const MachineFile& file, const Machine& whole, std::string_view name) {
   const int cpus = static_cast<int>(whole.pus.size()), llcs = static_cast<int>(whole.llcs.size());
   const int packages = count_packages(whole);
   const bool same_cpu = file.cpu.empty() || whole.model.empty() || file.cpu == whole.model;
-  if (same_cpu && file.cpus == cpus && file.llcs == llcs && file.packages == packages) return {};
+  if (same_cpu && file.cpus == cpus && file.llcs == llcs && file.packages == packages)
+    return check_numa_nodes(file, whole, name);
   return Error(fmt::format(
       "machine file '{}': {} ({}, {} CPUs, {} last-level caches, {} packages), and this machine is "
       "another ({}, {}, {}, {}); run ondeloc measure here",

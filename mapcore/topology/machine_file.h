@@ -36,6 +36,7 @@ struct MachineFile {
   std::string date;  // such as 2026-11-24
   std::string host, cpu, kernel;
   int cpus = 0, llcs = 0, packages = 0;  // of the whole machine
+  int numa_nodes = 0;                    // the same; 0: an earlier release wrote the file
   bool busy = false;                     // other programs ran beside the measurement
   std::array<MeasuredDomain, kDomainCount> domains{};
   std::vector<MeasuredNode> nodes;
@@ -56,7 +57,8 @@ Result<MachineFile> parse_machine_file(std::string_view text, std::string_view n
 Result<MachineFile> read_machine_file(const std::string& path);
 std::string to_json(const MachineFile& file);
 
-// An error if the file was measured on another kind of machine than `whole`.
+// An error if the file was measured on another kind of machine than `whole`, or under another NUMA
+// setting of its firmware. A measurement inside an allocation names only some of the NUMA nodes.
 Status check_machine_file(const MachineFile& file, const Machine& whole, std::string_view name);
 
 int count_packages(const Machine& machine);

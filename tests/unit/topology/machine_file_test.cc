@@ -54,3 +54,30 @@ TEST_CASE("a bad machine file is one sentence") {
     CHECK(file.error().message().find("; write it with ondeloc measure") != std::string::npos);
   }
 }
+
+TEST_CASE("a machine file of another NUMA setting of the same CPUs is refused") {
+  const auto fits = [](const std::string& json, const char* topology) {
+    const auto file = parse_machine_file(json, "f");
+    REQUIRE(file.ok());
+    return check_machine_file(*file, *load_machine(topology), "f");
+  };
+  const char *one = "package:2 numa:1 l3:4 core:4 pu:1",
+             *four = "package:2 numa:4 l3:1 core:4 pu:1";
+  MachineFile measured = made();
+  for (int os = 2; os < 8; ++os) measured.nodes.push_back({os, 25e9, 24e9});
+  // A file without the number of NUMA nodes tells it by the nodes that it names.
+  CHECK(fits(to_json(measured), four).ok());
+  const Status named = fits(to_json(measured), one);
+  REQUIRE_FALSE(named.ok());
+  CHECK(named.error().message().find("NUMA node 2, which this machine lacks") != std::string::npos);
+  // With the number, the nodes of an allocation are enough.
+  measured.nodes = {{1, 100e9, 0}};
+  std::string json = to_json(measured);
+  CHECK(fits(json, one).ok());
+  json.insert(json.find("\"cpus\""), "\"numa_nodes\": 2, ");
+  CHECK(fits(json, one).ok());
+  const Status counted = fits(json, four);
+  REQUIRE_FALSE(counted.ok());
+  CHECK(counted.error().message().find("2 NUMA nodes, and this machine has 8") !=
+        std::string::npos);
+}
