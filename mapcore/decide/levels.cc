@@ -88,13 +88,10 @@ std::string level_table(const TrafficChange& change) {
   return fmt::format("{:<15} {:^34} {:^34}\n", "", "before", "after") + text;
 }
 
-std::optional<double> share_between_nodes(const DomainTraffic& traffic, std::size_t nodes) {
+std::optional<double> share_between_nodes(const DomainTraffic& traffic) {
   const double all = traffic.all_bytes();
   if (all <= 0) return std::nullopt;
-  if (nodes == 1) return 0;
-  return (traffic.bytes[static_cast<std::size_t>(Domain::kPackage)] +
-          traffic.bytes[static_cast<std::size_t>(Domain::kMachine)]) /
-         all;
+  return traffic.between_nodes / all;
 }
 
 }  // namespace ondeloc

@@ -28,9 +28,8 @@ std::vector<std::string> level_lines(const TrafficChange& change);
 // A table with bytes and messages of each level. Empty without traffic.
 std::string level_table(const TrafficChange& change);
 
-// The share of the bytes between the NUMA nodes of a machine that has `nodes` of them (0: unknown).
-// Empty without traffic. A node may span several packages, which are no nodes of their own then.
-std::optional<double> share_between_nodes(const DomainTraffic& traffic, std::size_t nodes);
+// The share of the bytes between NUMA nodes; empty without traffic.
+std::optional<double> share_between_nodes(const DomainTraffic& traffic);
 
 // The domains with traffic, nearest first.
 std::vector<Domain> used_domains(const TrafficChange& change);

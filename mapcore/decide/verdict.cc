@@ -175,6 +175,17 @@ std::string prospect_text(const Prospect& of) {
 
 }  // namespace
 
+std::optional<double> crossing_in_steps(const Run& run) {
+  double across = 0, all = 0;
+  for (const RunStep& step : run.steps) {
+    if (!step.remote_before) continue;
+    across += *step.remote_before * step.bytes;
+    all += step.bytes;
+  }
+  if (all <= 0) return std::nullopt;
+  return across / all;
+}
+
 Outcome outcome(const Run& run) { return outcome_of(run, add_up(run)); }
 
 double missed_by(const Run& run) { return add_up(run).missed; }

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "mapcore/decide/decider.h"
-#include "mapcore/decide/levels.h"
 
 namespace ondeloc {
 
@@ -36,12 +35,12 @@ struct Run {
   // Share of all bytes between NUMA nodes if no rank had moved, and as the ranks moved. Empty: not
   // counted; then the first and the last interval stand for the run.
   std::optional<double> crossing_at_start = {}, crossing_as_moved = {};
-  void count_crossing(const TrafficChange& change, std::size_t nodes) {
-    crossing_at_start = share_between_nodes(change.before, nodes);
-    crossing_as_moved = share_between_nodes(change.after, nodes);
-  }
   double seconds() const { return steps.empty() ? 0 : steps.back().end; }
 };
+
+// The share of the bytes between NUMA nodes as the ranks moved, by the intervals that tell it;
+// empty if none does.
+std::optional<double> crossing_in_steps(const Run& run);
 
 // The kind of sentence that verdict() makes.
 enum class Outcome {

@@ -134,6 +134,30 @@ TrafficChange levels_of(const ReportJson& domains) {
   return levels;
 }
 
+// For reports of earlier releases, which have only the levels. If a NUMA node holds several
+// packages, two ranks of this node may meet at "machine".
+std::optional<double> crossing_in_levels(const DomainTraffic& traffic, std::size_t nodes) {
+  const double all = traffic.all_bytes();
+  if (all <= 0) return std::nullopt;
+  if (nodes == 1) return 0;
+  return (traffic.bytes[static_cast<std::size_t>(Domain::kPackage)] +
+          traffic.bytes[static_cast<std::size_t>(Domain::kMachine)]) /
+         all;
+}
+
+void read_crossing(const ReportJson& totals, ReportRun& out) {
+  constexpr double kRounding = 0.01;
+  Run& run = out.run;
+  run.crossing_at_start = share(totals, "remote_share_before");
+  run.crossing_as_moved = share(totals, "remote_share_after");
+  if (run.crossing_as_moved) return;
+  const auto in_levels = crossing_in_levels(out.levels.after, out.numa.size()),
+             in_steps = crossing_in_steps(run);
+  if (in_levels && in_steps && std::abs(*in_levels - *in_steps) > kRounding) return;
+  run.crossing_at_start = crossing_in_levels(out.levels.before, out.numa.size());
+  run.crossing_as_moved = in_levels;
+}
+
 void read_model(const ReportJson& model, ReportRun& out) {
   if (!model.is_object()) return;
   for (const auto& [kind, source] : model.items())
@@ -231,7 +255,7 @@ Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name)
   out.levels = levels_of(field(field(report, "totals"), "domains"));
   read_model(field(report, "model"), out);
   out.run = run_of(report);
-  out.run.count_crossing(out.levels, out.numa.size());
+  read_crossing(field(report, "totals"), out);
   out.mapper_cpu_ms = real(field(report, "totals"), "mapper_cpu_ms");
   out.wall_ms = real(field(report, "totals"), "wall_ms");
   const ReportJson& complete = field(report, "complete");

@@ -201,6 +201,7 @@ DomainTraffic& DomainTraffic::operator+=(const DomainTraffic& more) {
     bytes[d] += more.bytes[d];
     messages[d] += more.messages[d];
   }
+  between_nodes += more.between_nodes;
   return *this;
 }
 
@@ -222,6 +223,7 @@ DomainTraffic traffic_by_domain(const SlotSet& slots, const Traffic& traffic,
       const auto domain = static_cast<std::size_t>(shared_domain(here, there));
       split.bytes[domain] += edges[e].bytes;
       split.messages[domain] += messages[e];
+      if (here.node != there.node) split.between_nodes += edges[e].bytes;
     }
   }
   return split;

@@ -87,6 +87,8 @@ std::string terms_text(const Cost& cost);
 // The traffic in each domain.
 struct DomainTraffic {
   std::array<double, kDomainCount> bytes{}, messages{};  // of pairs with this common domain
+  // Bytes of pairs on two NUMA nodes. The domains do not tell: a node may hold several packages.
+  double between_nodes = 0;
 
   DomainTraffic& operator+=(const DomainTraffic& more);
   double all_bytes() const;

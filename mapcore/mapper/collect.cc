@@ -9,6 +9,7 @@
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/binding/memory.h"
+#include "mapcore/decide/levels.h"
 #include "mapcore/mapper/adapter_bytes.h"
 #include "mapcore/mapper/rank_list.h"
 #include "mapcore/mapper/report_levels.h"
@@ -95,6 +96,8 @@ void add_topology(const MapperState& state, Report& report) {
 void add_predictions(const MappingRound& round, Report& report) {
   report.model = round.model().sources();
   report.domains = report_domains(round.levels());
+  report.remote_share_before = share_between_nodes(round.levels().before);
+  report.remote_share_after = share_between_nodes(round.levels().after);
 }
 
 // Slurm, a rankfile or the ranks themselves chose these CPUs.
@@ -209,7 +212,8 @@ Run run_of(const Report& report) {
     run.steps.push_back(std::move(step));
   }
   run.saved = saved_by(run);
-  run.count_crossing(change_of(report.domains), report.numa.size());
+  run.crossing_at_start = report.remote_share_before;
+  run.crossing_as_moved = report.remote_share_after;
   return run;
 }
 

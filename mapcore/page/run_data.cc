@@ -31,13 +31,8 @@ std::string crossing_text(const ReportRun& run) {
               after = static_cast<int>(100 * *as_moved + 0.5);
     return before == after ? fmt::format("{} %", after) : fmt::format("{} → {} %", before, after);
   }
-  double across = 0, all = 0;
-  for (const RunStep& step : run.run.steps) {
-    if (!step.remote_before) continue;
-    across += *step.remote_before * step.bytes;
-    all += step.bytes;
-  }
-  return all > 0 ? fmt::format("{:.0f} %", 100 * across / all) : "unknown";
+  const auto in_steps = crossing_in_steps(run.run);
+  return in_steps ? fmt::format("{:.0f} %", 100 * *in_steps) : "unknown";
 }
 
 PageJson tiles_of(const ReportRun& run) {

@@ -164,6 +164,7 @@ struct Report {
   // The sum over all intervals: before = under the mapping at the start, after = under the mapping
   // in force.
   std::vector<ReportDomain> domains;
+  std::optional<double> remote_share_before, remote_share_after;
   int remaps = 0, migrations = 0;
   double mapper_cpu_ms = 0, wall_ms = 0;
   bool is_complete = true;  // false: the step was still running

@@ -161,6 +161,8 @@ std::string to_json(const Report& report) {
                        {"detach", report.events.detach},
                        {"dropped", report.events.dropped}};
   const Json totals = {{"domains", array_of(report.domains, domain_json)},
+                       {"remote_share_before", or_null(report.remote_share_before)},
+                       {"remote_share_after", or_null(report.remote_share_after)},
                        {"remaps", report.remaps},
                        {"migrations", report.migrations},
                        {"mapper_cpu_ms", report.mapper_cpu_ms},

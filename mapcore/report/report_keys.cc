@@ -172,6 +172,10 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"totals.domains[].bytes_after", "bytes", "between such pairs, as the ranks were moved"},
     {"totals.domains[].messages_before", "messages", "as bytes_before, counted"},
     {"totals.domains[].messages_after", "messages", "as bytes_after, counted"},
+    {"totals.remote_share_before", "share",
+     "bytes between NUMA nodes / all bytes of the run if every rank had stayed where it was at the "
+     "start; null without traffic"},
+    {"totals.remote_share_after", "share", "the same as the ranks were moved"},
     {"totals.remaps", "", "intervals in which ranks were moved"},
     {"totals.migrations", "", "ranks that changed their NUMA node, summed over remaps"},
     {"totals.mapper_cpu_ms", "ms", "CPU time of the mapper"},

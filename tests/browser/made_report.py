@@ -61,5 +61,5 @@ def make(ranks, nodes, caches_per_node=1, intervals=24, node="node1", note="", a
                        "mapped since": "2026-11-24 10:00:00 UTC", "ondeloc": "1.0.0", "Slurm": "22.5.8"},
             "topology": machine(ranks, nodes, caches_per_node), "model": {"weight": "time", "latency": "default"},
             "ranks": ranked, "matrix": matrix, "intervals": lines, "events": {"dropped": 0},
-            "totals": {"mapper_cpu_ms": 12.5, "wall_ms": 500 * intervals, "domains": domains},
+            "totals": {"mapper_cpu_ms": 12.5, "wall_ms": 500 * intervals, "domains": domains, "remote_share_before": before, "remote_share_after": after},
             "notes": ["rank 0: its memory policy names NUMA nodes; leave it off, or use decide=never"] + ([note] if note else [])}

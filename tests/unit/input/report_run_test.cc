@@ -60,6 +60,26 @@ TEST_CASE("no byte is between NUMA nodes if one node spans both packages") {
   CHECK(between("{}") == 1.0);  // the number of nodes is not known
 }
 
+TEST_CASE("bytes between packages of one NUMA node are not bytes between NUMA nodes") {
+  const std::string domains =
+      R"("domains":[{"domain":"machine","bytes_before":8,"bytes_after":8}])";
+  const std::string rest =
+      R"(,"ranks":[],"topology":{"numa":[{"os":0,"pus":"0-1"},{"os":1,"pus":"2-3"}]}})";
+  const auto run_of = [&](const std::string& intervals, const std::string& totals) {
+    const auto found = parse_report_run(
+        R"({"intervals":[)" + intervals + R"(],"totals":{)" + totals + "}" + rest, "r");
+    REQUIRE(found.ok());
+    return found->run;
+  };
+  const Run told = run_of("", R"("remote_share_before":0.5,"remote_share_after":0.25,)" + domains);
+  CHECK(told.crossing_at_start == 0.5);
+  CHECK(told.crossing_as_moved == 0.25);
+  // Reports of earlier releases: the intervals know better than the levels.
+  const std::string line = R"({"t":1,"bytes":8,"remote_share_before":)";
+  CHECK(run_of(line + "0}", domains).crossing_as_moved == std::nullopt);
+  CHECK(run_of(line + "1}", domains).crossing_as_moved == 1.0);
+}
+
 TEST_CASE("energy and traffic that nobody knows have one reason each, and old reports none") {
   const auto told = [](const std::string& keys) {
     const auto run = parse_report_run("{\"intervals\":[],\"ranks\":[]" + keys + "}", "r");

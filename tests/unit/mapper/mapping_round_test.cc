@@ -69,6 +69,21 @@ TEST_CASE("the levels of the traffic are counted before and after a remap") {
             "bytes and messages: same LLC 0 -> 50 %, same NUMA node 100 -> 50 %"});
 }
 
+TEST_CASE("two packages of one NUMA node are told apart from two NUMA nodes") {
+  const Machine machine = *load_machine("numa:2 package:2 l3:1 core:1 pu:1");
+  const WaitingRanks waiting({{1}, {4}, {2}, {8}});  // both pairs are on one NUMA node each
+  Ranks ranks(4);
+  ranks.refresh(waiting.view());
+  auto placement = Placement::plan(machine, ranks, 1, Memory::kStay, false);
+  REQUIRE(placement);
+  const Options options = *parse_options("online,decide=never");
+  MappingRound turn(options, machine, *placement, ranks);
+  const ReportInterval line = turn.run(two_pairs(), 0.5);
+  CHECK(line.remote_share_before == 0.0);
+  CHECK(turn.levels().after.bytes[static_cast<std::size_t>(Domain::kMachine)] > 0);
+  CHECK(share_between_nodes(turn.levels().after) == 0.0);
+}
+
 TEST_CASE("a recorded series is applied again, and moves that do not fit the step are left out") {
   const Machine machine = *load_machine("numa:2 core:2 pu:1");
   const WaitingRanks waiting({{1}, {2}, {4}, {8}});

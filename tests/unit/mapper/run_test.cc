@@ -150,6 +150,8 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
   }
   CHECK(before == sent);
   CHECK(after == sent);
+  CHECK(report["totals"]["remote_share_before"].is_number());
+  CHECK(report["totals"]["remote_share_after"].is_number());
   CHECK(report["topology"]["caches"].size() == 2);
   CHECK(report["model"]["latency"] == "default");
 }
