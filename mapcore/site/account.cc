@@ -6,13 +6,15 @@
 #include <string>
 #include <tuple>
 
+#include "mapcore/base/printable.h"
+
 namespace ondeloc {
 namespace {
 
 constexpr std::size_t kMostName = 100;  // bytes of a program's name in tables and labels
 
 std::string label_of(const std::string& text) {
-  return text.empty() ? "unknown" : text.substr(0, kMostName);
+  return text.empty() ? "unknown" : text.substr(0, cut_length(text, kMostName));
 }
 
 SiteTotals totals_of(const SiteStep& step) {

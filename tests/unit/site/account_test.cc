@@ -222,3 +222,13 @@ TEST_CASE("an empty directory gives an account without a step") {
   CHECK(nlohmann::json::parse(site_json(view))["total"]["steps"] == 0);
   CHECK(site_prometheus(view).ends_with("ondeloc_site_skipped_files 0\n"));
 }
+
+TEST_CASE("a long program name is cut between characters") {
+  const TempDir dir;
+  const std::string name = std::string(99, 'a') + "\u00e9";
+  write_made(dir, {.program = "/bin/" + name});
+  const SiteFiles files = files_of(dir);
+  const SiteAccount account = account_of(steps_of(files.reports));
+  const std::string prometheus = site_prometheus({files, account, number_of, ""});
+  CHECK(prometheus.find("program=\"" + std::string(99, 'a') + "\"") != prometheus.npos);
+}
