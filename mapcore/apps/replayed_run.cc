@@ -126,7 +126,8 @@ Run run_of(const Replay& replay, double seconds) {
     one.bytes = step.bytes;
     one.off_node_bytes = step.off_node_bytes;
     one.cost = step.now.total;
-    one.remote_before = one.remote_after = step.now.remote_share;
+    one.remote_before = step.now.remote_share;
+    one.remote_after = step.remote_after;
     one.peak_load = step.now.peak_load;
     one.decision = step.decision;
     one.looked_seconds = step.seen * seconds;

@@ -64,6 +64,8 @@ class Loop {
     if ((seen_seconds_ + options_.seconds / 2) * 1000 >= interval_.milliseconds()) {
       if (Status looked = look(step); !looked) return looked;
     }
+    step.remote_after =
+        step.remapped() ? cost_of(mapping_, sent).remote_share : step.now.remote_share;
     replay_.steps.push_back(step);
     return {};
   }

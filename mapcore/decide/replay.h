@@ -4,6 +4,7 @@
 // predicted time of a migration is added where it happens. Thread safety: pure function.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,9 +31,10 @@ struct ReplayOptions {
 
 struct ReplayStep {
   int interval = 0;
-  double bytes = 0;           // between the ranks of the node
-  double off_node_bytes = 0;  // to other nodes
-  Cost now;                   // of this interval under the mapping in force
+  double bytes = 0;                    // between the ranks of the node
+  double off_node_bytes = 0;           // to other nodes
+  Cost now;                            // of this interval under the mapping in force
+  std::optional<double> remote_after;  // now.remote_share under the mapping in force after it
   Decision decision;
   // If the loop looked: of all `seen` intervals since the last look together, under the mapping in
   // force and under the algorithm's. Both 0 without traffic.

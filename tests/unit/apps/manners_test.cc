@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first things that a user tries: the bare command, help, copied examples, a file of any kind
 // behind any command.
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <regex>
@@ -337,6 +338,15 @@ TEST_CASE("report tells the same of a run to people and to monitoring") {
   CHECK(replayed.status == 0);
   CHECK(replayed.out.find("mode replayed from ") != std::string::npos);
   CHECK(run_command(dir, {"report", report, "-o", report}).status == 1);
+}
+
+TEST_CASE("the interval in which a replay moves ranks tells the share after the move") {
+  const TempDir dir;
+  const std::string series = two_pairs(dir, 900'000'000);
+  const Ran report = run_command(dir, {"report", series, "-t", "numa:2 core:2 pu:1"});
+  REQUIRE(report.status == 0);
+  CAPTURE(report.out);
+  CHECK(report.out.find(" 100 % -> 0 % ") != std::string::npos);
 }
 
 TEST_CASE("ondeloc(1) names every command and every long option") {
