@@ -37,8 +37,7 @@ std::string table_text(const Run& run, int rank) {
     const double gain = decision.gain;
     text +=
         fmt::format("{:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>5} {}\n", i, seconds_text(step.end),
-                    bytes_text(step.bytes), seconds_text(step.cost),
-                    gain < 0 ? "-" + seconds_text(-gain) : seconds_text(gain),
+                    bytes_text(step.bytes), seconds_text(step.cost), seconds_text(gain),
                     seconds_text(decision.threshold), step.moved.size(), name_of(decision.kind));
   }
   return text;

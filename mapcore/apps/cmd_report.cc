@@ -63,8 +63,8 @@ std::string intervals_text(const Run& run) {
     const double gain = step.decision.gain;
     text += fmt::format("{:>5} {:>9} {:>10} {:>14} {:>9.2f} {:>9} {:>5} {}\n", i,
                         seconds_text(step.end), bytes_text(step.bytes), share_change(step),
-                        step.peak_load, gain < 0 ? "-" + seconds_text(-gain) : seconds_text(gain),
-                        step.moved.size(), name_of(step.decision.kind));
+                        step.peak_load, seconds_text(gain), step.moved.size(),
+                        name_of(step.decision.kind));
   }
   return text;
 }

@@ -77,12 +77,18 @@ Result<double> parse_quantity(std::string_view text, Quantity what) {
   return not_a_quantity(text, kind);
 }
 
+std::string number_text(double number) {
+  if (number < 1000) return fmt::format("{:.4g}", number);
+  return fmt::format("{:.15g}", std::round(number * 10) / 10);
+}
+
 std::string seconds_text(double seconds) {
+  if (seconds < 0) return fmt::format("-{}", seconds_text(-seconds));
   if (seconds == 0) return "0 s";
   if (seconds < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
   if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
-  return fmt::format("{:.4g} s", seconds);
+  return number_text(seconds) + " s";
 }
 
 std::string bytes_text(double bytes) {

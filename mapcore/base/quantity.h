@@ -21,10 +21,14 @@ enum class Quantity { kBytes, kBytesPerSecond, kSeconds };
 // error.
 Result<double> parse_quantity(std::string_view text, Quantity kind);
 
-std::string seconds_text(double seconds);  // four digits: "12 ns", "1.23 us", "12.3 ms", "3.5 s"
-std::string bytes_text(double bytes);      // four digits: "512 B", "12.3 kB", "1.5 MB"
-std::string capacity_text(double bytes);   // of a cache or memory: "32 KiB", "1.5 MiB", "62.7 GiB"
-std::string rate_text(double rate);        // four digits: "20 GB/s"
+// Four digits below 1000, else tenths: "3.5", "86400.5". There is no exponent below 1e15.
+std::string number_text(double number);
+// Four digits, or from 1000 s on tenths, so that neighbouring intervals of a long run differ:
+// "12 ns", "1.23 us", "12.3 ms", "3.5 s", "86400.5 s".
+std::string seconds_text(double seconds);
+std::string bytes_text(double bytes);     // four digits: "512 B", "12.3 kB", "1.5 MB"
+std::string capacity_text(double bytes);  // of a cache or memory: "32 KiB", "1.5 MiB", "62.7 GiB"
+std::string rate_text(double rate);       // four digits: "20 GB/s"
 // For options and files: all digits, no blank, in the largest unit that leaves a digit before the
 // point: "500ms", "12.345s", "20GB/s". parse_quantity() reads it back.
 std::string argument_text(double value, Quantity kind);

@@ -40,8 +40,7 @@ std::string numbers_text(const RunStep& step) {
       step.remote_before ? fmt::format(", {:.0f} % between NUMA nodes", 100 * *step.remote_before)
                          : "");
   const auto row = [&text](const char* what, double seconds, const std::string& more) {
-    text += fmt::format("  {:<28} {}{}\n", what,
-                        seconds < 0 ? "-" + seconds_text(-seconds) : seconds_text(seconds), more);
+    text += fmt::format("  {:<28} {}{}\n", what, seconds_text(seconds), more);
   };
   row("cost of these messages", step.cost, share_of(step.cost, step.end - step.begin));
   row(decision.kind == DecisionKind::kSlower ? "gain of moving back, measured"

@@ -21,9 +21,9 @@ constexpr std::size_t kNameWidth = 18;
 
 // "3.2 h": sums over a month are too long for seconds.
 std::string hours_text(double seconds) {
-  if (seconds < 0) return "-" + hours_text(-seconds);
+  if (seconds < 0) return fmt::format("-{}", hours_text(-seconds));
   if (seconds < 3600) return seconds_text(seconds);
-  return fmt::format("{:.4g} h", seconds / 3600);
+  return number_text(seconds / 3600) + " h";
 }
 
 std::string percent_of(double part, double whole) {

@@ -90,4 +90,8 @@ TEST_CASE("seconds have the unit that leaves a digit before the point") {
   CHECK(seconds_text(1.5e-5) == "15 us");
   CHECK(seconds_text(0.0125) == "12.5 ms");
   CHECK(seconds_text(90) == "90 s");
+  CHECK(seconds_text(999.96) == "1000 s");
+  CHECK(seconds_text(86403) == "86403 s");
+  CHECK(seconds_text(86400.5) == "86400.5 s");  // the next interval of a long run looks different
+  CHECK(seconds_text(1.5e12) == "1500000000000 s");
 }

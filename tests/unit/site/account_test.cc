@@ -232,3 +232,12 @@ TEST_CASE("a long program name is cut between characters") {
   const std::string prometheus = site_prometheus({files, account, number_of, ""});
   CHECK(prometheus.find("program=\"" + std::string(99, 'a') + "\"") != prometheus.npos);
 }
+
+TEST_CASE("the account writes many hours without an exponent") {
+  const TempDir dir;
+  write_made(dir, {});
+  SiteFiles files = files_of(dir);
+  files.reports.front().sums.seconds = 1.5e8 * 3600;
+  const SiteAccount account = account_of(steps_of(files.reports));
+  CHECK(site_text({files, account, number_of, ""}).find("150000000 h") != std::string::npos);
+}
