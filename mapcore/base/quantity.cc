@@ -91,6 +91,13 @@ std::string seconds_text(double seconds) {
   return number_text(seconds) + " s";
 }
 
+std::string percent_text(double share) {
+  constexpr double kWhole = 99.5;  // rounds to three digits
+  const double percent = 100 * share;
+  if (std::abs(percent) < kWhole) return fmt::format("{:.2g} %", percent);
+  return fmt::format("{:.15g} %", std::round(percent));
+}
+
 std::string bytes_text(double bytes) {
   constexpr double kNext = 999.95;  // rounds to 1000
   std::size_t unit = 0;

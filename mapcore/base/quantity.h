@@ -26,6 +26,8 @@ std::string number_text(double number);
 // Four digits, or from 1000 s on tenths, so that neighbouring intervals of a long run differ:
 // "12 ns", "1.23 us", "12.3 ms", "3.5 s", "86400.5 s".
 std::string seconds_text(double seconds);
+// Writes a share of 1: two digits below 100 %, else whole numbers: "4 %", "0.12 %", "100 %".
+std::string percent_text(double share);
 std::string bytes_text(double bytes);     // four digits: "512 B", "12.3 kB", "1.5 MB"
 std::string capacity_text(double bytes);  // of a cache or memory: "32 KiB", "1.5 MiB", "62.7 GiB"
 std::string rate_text(double rate);       // four digits: "20 GB/s"

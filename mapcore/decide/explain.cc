@@ -12,7 +12,7 @@ namespace ondeloc {
 namespace {
 
 std::string share_of(double seconds, double whole) {
-  return whole > 0 ? fmt::format(" ({:.2g} %)", 100 * seconds / whole) : "";
+  return whole > 0 ? " (" + percent_text(seconds / whole) + ")" : "";
 }
 
 std::string head_of(const RunStep& step, std::size_t index) {

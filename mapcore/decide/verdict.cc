@@ -81,12 +81,11 @@ Sums add_up(const Run& run) {
   return sums;
 }
 
-std::string percent(double share) { return fmt::format("{:.2g} %", 100 * share); }
-
 // "3.1 % of the run (12 ms)", or "12 ms" if nobody knows how long the run took.
 std::string of_the_run(double seconds, double run_seconds) {
   if (run_seconds <= 0) return seconds_text(seconds);
-  return fmt::format("{} of the run ({})", percent(seconds / run_seconds), seconds_text(seconds));
+  return fmt::format("{} of the run ({})", percent_text(seconds / run_seconds),
+                     seconds_text(seconds));
 }
 
 std::string off_node_text(double bytes) {

@@ -27,7 +27,7 @@ std::string hours_text(double seconds) {
 }
 
 std::string percent_of(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.2g} %", 100 * part / whole) : "0 %";
+  return whole > 0 ? percent_text(part / whole) : "0 %";
 }
 
 struct Row {

@@ -95,3 +95,13 @@ TEST_CASE("seconds have the unit that leaves a digit before the point") {
   CHECK(seconds_text(86400.5) == "86400.5 s");  // the next interval of a long run looks different
   CHECK(seconds_text(1.5e12) == "1500000000000 s");
 }
+
+TEST_CASE("a share is written in percent, with two digits or as a whole number") {
+  CHECK(percent_text(0) == "0 %");
+  CHECK(percent_text(0.00123) == "0.12 %");
+  CHECK(percent_text(0.4985) == "50 %");
+  CHECK(percent_text(0.994) == "99 %");
+  CHECK(percent_text(0.997) == "100 %");
+  CHECK(percent_text(-1.246) == "-125 %");
+  CHECK(percent_text(123.4) == "12340 %");
+}

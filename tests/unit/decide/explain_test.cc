@@ -49,6 +49,15 @@ TEST_CASE("a remap is explained with its numbers, and passes every rule") {
   CHECK(count(text, " no\n") == 0);
 }
 
+TEST_CASE("an interval whose messages take all its time is explained without an exponent") {
+  RunStep step = step_of(DecisionKind::kRemaps);
+  step.cost = 0.4985;
+  step.decision.gain = -0.623;
+  const std::string text = interval_text(step, 2);
+  CHECK(text.find("498.5 ms (100 %)") != text.npos);
+  CHECK(text.find("-623 ms (-125 %)") != text.npos);
+}
+
 TEST_CASE("a decision to stay names the one rule that failed, and asks no later rule") {
   for (const DecisionInfo& info : decisions()) {
     const std::string text = interval_text(step_of(info.kind), 0);

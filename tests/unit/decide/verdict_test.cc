@@ -74,6 +74,13 @@ TEST_CASE("a run that moved no rank says why") {
         "nothing moved, because no decision was due before the run ended");
 }
 
+TEST_CASE("a share of a hundred percent and more has no exponent") {
+  CHECK(verdict(run_of({step(DecisionKind::kKeeps, 9, 0.997)})).find("take 100 % of the run") !=
+        std::string::npos);
+  CHECK(verdict(run_of({step(DecisionKind::kKeeps, 9, 123.4)})).find("take 12340 % of the run") !=
+        std::string::npos);
+}
+
 TEST_CASE("a run that moved ranks in its only interval is told in the singular") {
   CHECK(verdict(run_of({step(DecisionKind::kRemaps, 10, 0.2, 0.1, {0})}, 0.08))
             .starts_with("moved ranks in 1 of 1 interval; "));

@@ -241,3 +241,12 @@ TEST_CASE("the account writes many hours without an exponent") {
   const SiteAccount account = account_of(steps_of(files.reports));
   CHECK(site_text({files, account, number_of, ""}).find("150000000 h") != std::string::npos);
 }
+
+TEST_CASE("a saving of nearly all time is written in percent without an exponent") {
+  const TempDir dir;
+  write_made(dir, {.kind = DecisionKind::kRemaps, .saved = 9.98});
+  const SiteFiles files = files_of(dir);
+  const SiteAccount account = account_of(steps_of(files.reports));
+  CHECK(site_text({files, account, number_of, ""}).find("of node time (100 %)") !=
+        std::string::npos);
+}
