@@ -43,16 +43,18 @@ std::vector<double> bytes_of_pairs(const ReportRun& run) {
   return bytes;
 }
 
+// 1 is kept for the floor of the scale and all below it, because the page cannot tell them apart.
+std::uint8_t shade_of(double share) {
+  return static_cast<std::uint8_t>(share > 0 ? std::max(2L, 1 + std::lround(254 * share)) : 1);
+}
+
 }  // namespace
 
 nlohmann::ordered_json heat_data(const ReportRun& run) {
   const std::vector<double> bytes = bytes_of_pairs(run);
   const LogScale scale = log_scale(bytes);
   std::vector<std::uint8_t> shades;
-  for (const double value : bytes)
-    shades.push_back(value > 0
-                         ? static_cast<std::uint8_t>(1 + std::lround(254 * scale.share(value)))
-                         : std::uint8_t{0});
+  for (const double value : bytes) shades.push_back(value > 0 ? shade_of(scale.share(value)) : 0);
   nlohmann::ordered_json out = {{"n", run.ranks.size()},
                                 {"low", scale.low},
                                 {"high", scale.high},

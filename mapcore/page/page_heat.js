@@ -12,11 +12,12 @@ const paper = () => isDark() ? [26, 32, 40] : [255, 255, 255];
 
 const heat = {run: null, order: [], name: '', row: -1, column: -1, values: null};
 function octetsOf(text) { return Uint8Array.from(atob(text), (c) => c.charCodeAt(0)); }
-function valueAt(row, column) {
-  const {run, order, values} = heat, q = values[order[row] * run.heat.n + order[column]];
-  if (q === 0) return 0;
-  if (run.heat.exact) return run.heat.exact[order[row] * run.heat.n + order[column]];
-  return run.heat.low * Math.pow(run.heat.high / run.heat.low, (q - 1) / 254);
+// Shade 1 stands for the floor of the scale and for everything below it.
+function bytesText(row, column) {
+  const {run, order, values} = heat, place = order[row] * run.heat.n + order[column], q = values[place];
+  if (q === 0) return 'nothing';
+  if (run.heat.exact) return amountText(run.heat.exact[place]);
+  return (q === 1 ? 'at most ' : 'about ') + amountText(run.heat.low * Math.pow(run.heat.high / run.heat.low, (q - 1) / 254));
 }
 
 // Groups of the end of the run: node or cache of each rank, as a number that sorts.
@@ -109,9 +110,9 @@ function paintLegend() {
 function sayCell() {
   const {run, order, row, column} = heat;
   if (row < 0) return;
-  const from = run.ranks[order[row]][0], to = run.ranks[order[column]][0], value = valueAt(row, column);
+  const from = run.ranks[order[row]][0], to = run.ranks[order[column]][0];
   byId('cell').textContent = row === column ? `rank ${from} to itself: not shown` :
-      `rank ${from} → rank ${to}: ${value === 0 ? 'nothing' : (run.heat.exact ? '' : 'about ') + amountText(value)}`;
+      `rank ${from} → rank ${to}: ${bytesText(row, column)}`;
 }
 function moveTo(row, column) {
   const last = heat.run.heat.n - 1;
