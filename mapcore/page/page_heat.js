@@ -44,7 +44,13 @@ function paintMap() {
   const pen = canvas.getContext('2d');
   const style = getComputedStyle(document.body);
   pen.fillStyle = style.backgroundColor; pen.clearRect(0, 0, canvas.width, canvas.height);
-  const image = new ImageData(n, n), white = paper();
+  if (n > 0) paintCells(pen, n, side);
+  if (n > 200) paintSparse(pen, n, cell);
+  paintEdges(pen, n, cell, side, font, style.color);
+}
+
+function paintCells(pen, n, side) {
+  const {order} = heat, image = new ImageData(n, n), white = paper();
   for (let r = 0; r < n; ++r)
     for (let c = 0; c < n; ++c) {
       const q = heat.values[order[r] * n + order[c]], colour = q === 0 ? white : shade((q - 1) / 254);
@@ -54,8 +60,6 @@ function paintMap() {
   small.getContext('2d').putImageData(image, 0, 0);
   pen.imageSmoothingEnabled = false;
   pen.drawImage(small, edge, edge, side, side);
-  if (n > 200) paintSparse(pen, n, cell);
-  paintEdges(pen, n, cell, side, font, style.color);
 }
 
 // Cells of a pixel or two would vanish: those with bytes are drawn larger, the heaviest last, if most are empty.

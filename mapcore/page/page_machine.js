@@ -124,6 +124,7 @@ function pairLines(run, seats, places) {
   for (const [from, to, bytes] of run.pairs.slice(0, run.ranks.length <= 64 ? 48 : 96)) {
     const a = seats.coreOfRank.get(from), b = seats.coreOfRank.get(to);
     if (a === undefined || b === undefined || a === b || bytes < strongest / 50) continue;
+    if (!places[a] || !places[b]) continue;  // a core in no NUMA node
     const crosses = nodeOfCore.get(a) !== nodeOfCore.get(b);
     const middle = (place) => [place.x + place.size / 2, place.y + place.size / 2];
     const [x0, y0] = middle(places[a]), [x1, y1] = middle(places[b]);
