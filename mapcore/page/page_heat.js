@@ -36,17 +36,28 @@ function groupsOf(run, name) {
 
 let edge = 54;  // space of the numbers, in pixels of the canvas
 function paintMap() {
-  const {run, order} = heat, n = run.heat.n, canvas = byId('map');
-  const cell = n > 310 ? Math.ceil(1240 / n) : Math.floor(1240 / Math.max(n, 10)), side = cell * n, font = Math.round(side / 64);
+  const n = heat.run.heat.n, canvas = byId('map');
+  const cell = heat.cell = n > 310 ? Math.ceil(1240 / n) : Math.floor(1240 / Math.max(n, 10)), side = cell * n, font = Math.round(side / 64);
   edge = Math.round(2.8 * font);
   canvas.width = canvas.height = side + edge + 4;
+  heat.painted = make('canvas', {width: canvas.width, height: canvas.height});
   canvas.style.maxWidth = Math.max(canvas.width / 1.8, 240) + 'px';
-  const pen = canvas.getContext('2d');
-  const style = getComputedStyle(document.body);
-  pen.fillStyle = style.backgroundColor; pen.clearRect(0, 0, canvas.width, canvas.height);
+  const pen = heat.painted.getContext('2d'), style = getComputedStyle(document.body);
   if (n > 0) paintCells(pen, n, side);
   if (n > 200) paintSparse(pen, n, cell);
   paintEdges(pen, n, cell, side, font, style.color);
+  showMap();
+}
+
+// A move of the cursor paints no cell again: with thousands of ranks that takes a second.
+function showMap() {
+  const {painted, row, column, cell} = heat, pen = byId('map').getContext('2d');
+  pen.clearRect(0, 0, painted.width, painted.height);
+  pen.drawImage(painted, 0, 0);
+  if (row < 0) return;
+  const size = Math.max(cell, 7), shift = (size - cell) / 2;
+  pen.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue('--accent'); pen.lineWidth = 3;
+  pen.strokeRect(edge + column * cell - shift, edge + row * cell - shift, size, size);
 }
 
 function paintCells(pen, n, side) {
@@ -92,11 +103,6 @@ function paintEdges(pen, n, cell, side, font, ink) {
     pen.textAlign = 'right'; pen.fillText(label, edge - 7, at);
     pen.textAlign = 'center'; pen.fillText(label, at, edge / 2 + 6);
   }
-  if (heat.row >= 0) {
-    pen.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue('--accent'); pen.lineWidth = 3;
-    const size = Math.max(cell, 7), shift = (size - cell) / 2;
-    pen.strokeRect(edge + heat.column * cell - shift, edge + heat.row * cell - shift, size, size);
-  }
 }
 
 function paintLegend() {
@@ -121,7 +127,7 @@ function sayCell() {
 function moveTo(row, column) {
   const last = heat.run.heat.n - 1;
   heat.row = Math.min(Math.max(row, 0), last); heat.column = Math.min(Math.max(column, 0), last);
-  paintMap(); sayCell();
+  showMap(); sayCell();
 }
 function setOrder(name) {
   const {run} = heat;
@@ -150,10 +156,12 @@ function listenToMap() {
     const far = event.shiftKey ? 10 : 1, start = heat.row < 0 ? [0, 0] : [heat.row + far * step[0], heat.column + far * step[1]];
     moveTo(start[0], start[1]);
   });
-  canvas.addEventListener('pointermove', (event) => {
+  const point = (event) => {
     const box = canvas.getBoundingClientRect(), scale = canvas.width / box.width, n = heat.run.heat.n;
     const cell = (canvas.width - edge - 4) / n;
     const column = Math.floor(((event.clientX - box.left) * scale - edge) / cell), row = Math.floor(((event.clientY - box.top) * scale - edge) / cell);
     if (row >= 0 && column >= 0 && row < n && column < n && (row !== heat.row || column !== heat.column)) moveTo(row, column);
-  });
+  };
+  canvas.addEventListener('pointermove', point);
+  canvas.addEventListener('pointerdown', point);  // a tap moves no pointer
 }
