@@ -41,12 +41,6 @@ std::size_t remaps_of(const Run& run) {
       run.steps.begin(), run.steps.end(), [](const RunStep& step) { return !step.moved.empty(); }));
 }
 
-int migrations_of(const ReportRun& report) {
-  int all = 0;
-  for (const ReportedRank& rank : report.ranks) all += rank.migrations;
-  return all;
-}
-
 std::string share_change(const RunStep& step) {
   if (!step.remote_before) return "-";
   const std::string before = fmt::format("{:.0f} %", 100 * *step.remote_before);
@@ -171,7 +165,7 @@ constexpr Metric kMetrics[] = {
      }},
     {"migrations_total", "ranks that changed their NUMA node", "counter",
      [](const ReportRun& r) -> std::optional<double> {
-       return static_cast<double>(migrations_of(r));
+       return static_cast<double>(r.migrations());
      }},
     {"mapper_cpu_seconds", "CPU time of the mapper", "gauge",
      [](const ReportRun& r) -> std::optional<double> { return r.mapper_cpu_ms * 1e-3; }},

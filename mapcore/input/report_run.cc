@@ -269,6 +269,12 @@ Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name)
 
 }  // namespace
 
+std::int64_t ReportRun::migrations() const {
+  std::int64_t sum = 0;
+  for (const ReportedRank& rank : ranks) sum += rank.migrations;
+  return sum;
+}
+
 std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& node,
                       const std::string& without_job) {
   const std::string name = job > 0 ? fmt::format("job {} step {}", job, step) : without_job;

@@ -86,6 +86,8 @@ struct ReportRun {
   bool complete = true;      // false: the step was still running
   std::size_t attached = 0;  // ranks that came through MPI_Init
   std::vector<std::string> notes;
+
+  std::int64_t migrations() const;  // of all ranks
 };
 
 // "job 12 step 0 on n1". A run outside Slurm has no job, and `without_job` stands for it; a name of

@@ -37,15 +37,13 @@ std::string crossing_text(const ReportRun& run) {
 
 PageJson tiles_of(const ReportRun& run) {
   double bytes = 0;
-  int migrations = 0;
   for (const ReportedCell& cell : run.matrix) bytes += cell.bytes;
-  for (const ReportedRank& rank : run.ranks) migrations += rank.migrations;
   const double off_node = sum_of_steps(run.run, &RunStep::off_node_bytes);
   PageJson tiles = PageJson::array();
   tiles.push_back({"Ranks", std::to_string(run.ranks.size())});
   tiles.push_back({"Bytes between them", bytes_text(bytes)});
   tiles.push_back({"Bytes across NUMA nodes", crossing_text(run)});
-  tiles.push_back({"Changes of NUMA node", std::to_string(migrations)});
+  tiles.push_back({"Changes of NUMA node", std::to_string(run.migrations())});
   tiles.push_back({"Run time watched", seconds_text(run.run.seconds())});
   if (off_node > 0) tiles.push_back({"Bytes to other nodes", bytes_text(off_node)});
   if (run.wall_ms > 0)

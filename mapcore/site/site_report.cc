@@ -90,7 +90,7 @@ SiteSums sums_of(const ReportRun& run) {
     sums.off_node_bytes += amount(step.off_node_bytes);
     sums.remaps += step.moved.empty() ? 0 : 1;
   }
-  for (const ReportedRank& rank : run.ranks) sums.migrations += rank.migrations;
+  sums.migrations = static_cast<double>(run.migrations());
   sums.dropped = static_cast<double>(run.dropped);
   sums.energy_reports = run.use.package_joules ? 1 : 0;
   sums.package_joules = run.use.package_joules.value_or(0);

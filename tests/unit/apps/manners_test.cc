@@ -349,6 +349,19 @@ TEST_CASE("the interval in which a replay moves ranks tells the share after the 
   CHECK(report.out.find(" 100 % -> 0 % ") != std::string::npos);
 }
 
+TEST_CASE("changes of NUMA nodes add up beyond two thousand millions") {
+  const TempDir dir;
+  std::string ranks;
+  for (int rank = 0; rank < 4; ++rank)
+    ranks += fmt::format(R"({}{{"rank":{},"migrations":1000000000}})", rank > 0 ? "," : "", rank);
+  write_text(dir.file("r.json"), R"({"intervals":[],"matrix":[],"ranks":[)" + ranks + "]}");
+  const Ran prom = run_command(dir, {"report", dir.file("r.json"), "-f", "prom"});
+  CHECK(prom.out.find("ondeloc_migrations_total{job=\"0\",step=\"0\",node=\"\"} 4000000000\n") !=
+        std::string::npos);
+  const Ran page = run_command(dir, {"report", dir.file("r.json"), "-f", "html"});
+  CHECK(page.out.find(R"(["Changes of NUMA node","4000000000"])") != std::string::npos);
+}
+
 TEST_CASE("ondeloc(1) names every command and every long option") {
   const TempDir dir;
   const std::string page = read_text(test_data() + "/../../etc/man/ondeloc.1");
