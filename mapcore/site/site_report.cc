@@ -82,8 +82,9 @@ SiteSums sums_of(const ReportRun& run) {
   sums.ranks = static_cast<double>(run.ranks.size());
   sums.seconds = amount(run.wall_ms) * 1e-3;
   sums.mapper_cpu = amount(run.mapper_cpu_ms) * 1e-3;
-  sums.saved = run.run.saved;
-  sums.missed = missed_by(run.run);
+  // A report is not trusted: without this bound one report would outweigh all others.
+  sums.saved = std::clamp(run.run.saved, -sums.seconds, sums.seconds);
+  sums.missed = std::min(missed_by(run.run), sums.seconds);
   for (const RunStep& step : run.run.steps) {
     sums.at_stake += amount(step.cost);
     sums.bytes += amount(step.bytes);

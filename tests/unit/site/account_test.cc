@@ -250,3 +250,16 @@ TEST_CASE("a saving of nearly all time is written in percent without an exponent
   CHECK(site_text({files, account, number_of, ""}).find("of node time (100 %)") !=
         std::string::npos);
 }
+
+TEST_CASE("a report claims no more saved or missed time than its run took") {
+  const TempDir dir;
+  write_made(dir, {.job = 1, .kind = DecisionKind::kRemaps, .saved = 1e290});
+  write_made(dir, {.job = 2, .kind = DecisionKind::kUnpaid, .gain = 1e290});
+  const auto steps = steps_of(files_of(dir).reports);
+  const SiteSums sums = account_of(steps).totals.sums;
+  CHECK(sums.saved == kMadeSeconds);
+  CHECK(sums.missed == kMadeSeconds);
+  const TempDir other;
+  write_made(other, {.kind = DecisionKind::kRemaps, .saved = -1e290});
+  CHECK(account_of(steps_of(files_of(other).reports)).totals.sums.saved == -kMadeSeconds);
+}
