@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mapcore/base/new_file.h"
+#include "mapcore/base/printable.h"
 
 namespace ondeloc {
 
@@ -96,6 +97,7 @@ void Canvas::line(double x0, double y0, double x1, double y1, Colour colour, dou
 
 void Canvas::text(double x, double y, const std::string& words, double size, Align align,
                   Colour colour, bool turn) {
+  const std::string shown = printable(words);  // Cairo fails for a byte that is not UTF-8
   cairo_t* cairo = surface_->cairo;
   cairo_save(cairo);
   set_colour(cairo, colour);
@@ -103,10 +105,10 @@ void Canvas::text(double x, double y, const std::string& words, double size, Ali
   cairo_translate(cairo, x, y);
   if (turn) cairo_rotate(cairo, -std::numbers::pi / 2);
   cairo_text_extents_t extents;
-  cairo_text_extents(cairo, words.c_str(), &extents);
+  cairo_text_extents(cairo, shown.c_str(), &extents);
   const double share = align == Align::kLeft ? 0 : align == Align::kCentre ? 0.5 : 1;
   cairo_move_to(cairo, -share * extents.x_advance, 0);
-  cairo_show_text(cairo, words.c_str());
+  cairo_show_text(cairo, shown.c_str());
   cairo_restore(cairo);
 }
 

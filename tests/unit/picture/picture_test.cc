@@ -236,3 +236,14 @@ TEST_CASE("other endings than .svg and .png are refused with a sentence") {
   REQUIRE(!drawn.ok());
   CHECK(drawn.error().message().find(".svg or .png") != std::string::npos);
 }
+
+TEST_CASE("a title that is not UTF-8 is drawn with its bytes replaced") {
+  const std::string path = temporary(".svg"), title = "caf\xe9.prof";
+  HeatMapStyle style;
+  style.title = title;
+  CHECK(draw_heat_map(band(4), style, path).ok());
+  TimeBins bins({0, 1000}, 1);
+  bins.add({50, 0, 1, 10});
+  CHECK(draw_timeline({bins, {0}, {{{0, 1000}, 1, 10, 2, {}}}, 0}, title, path).ok());
+  std::filesystem::remove(path);
+}
