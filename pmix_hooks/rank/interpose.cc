@@ -12,6 +12,7 @@
 #include "pmix_hooks/rank/mpi_family.h"
 #include "pmix_hooks/rank/mpich_counting.h"
 #include "pmix_hooks/rank/mpich_requests.h"
+#include "pmix_hooks/rank/mpich_shapes.h"
 #include "pmix_hooks/rank/next_function.h"
 #include "pmix_hooks/rank/one_sided.h"
 #include "pmix_hooks/rank/own_binding.h"
@@ -112,10 +113,13 @@ int close_session(const NextFunction& next, const char* name, void* session) {
   return rc;
 }
 
+// The handle of the new communicator lies at the address that is the last argument.
 template <class... Arguments>
-int made_by_session(const NextFunction& next, const char* name, Arguments... arguments) {
-  const int rc = pass_on(next, name, arguments...);
-  if (rc == open_mpi::kSuccess) session_made_communicator();
+int made_by_session(Word comm, const NextFunction& next, const char* name, Arguments... arguments) {
+  const int rc = pass_on(next, name, arguments..., comm);
+  if (rc != open_mpi::kSuccess) return rc;
+  if (is_mpich() && counting.active.load(std::memory_order_relaxed)) mpich_forget_comm(comm);
+  session_made_communicator();
   return rc;
 }
 
@@ -232,12 +236,12 @@ int made_by_session(const NextFunction& next, const char* name, Arguments... arg
 #define ONDELOC_COMM_OF_SESSION(NAME)                                   \
   ONDELOC_EXPORT NAME(void* a, void* b, void* c, void* d, void* comm) { \
     ONDELOC_NEXT(NAME, a, b, c, d, comm)                                \
-    return ondeloc::made_by_session(next, #NAME, a, b, c, d, comm);     \
+    return ondeloc::made_by_session(comm, next, #NAME, a, b, c, d);     \
   }
 #define ONDELOC_INTERCOMM_OF_SESSION(NAME)                                                         \
   ONDELOC_EXPORT NAME(void* a, void* b, void* c, void* d, void* e, void* f, void* g, void* comm) { \
     ONDELOC_NEXT(NAME, a, b, c, d, e, f, g, comm)                                                  \
-    return ondeloc::made_by_session(next, #NAME, a, b, c, d, e, f, g, comm);                       \
+    return ondeloc::made_by_session(comm, next, #NAME, a, b, c, d, e, f, g);                       \
   }
 
 ONDELOC_BOTH(ONDELOC_INIT, Init)

@@ -24,12 +24,13 @@ namespace ondeloc {
 template <std::size_t>
 using WordAt = Word;
 
-// `Call` has `kName`, `is_counted(family)`, `before(words)` and `count(words)`, where `words` is
-// the list of arguments. If it has kIsQuick, then `quick(words)` tells before the call what it will
-// add, if that takes no call of any function, and `add(addition)` adds it. Such a call keeps no
-// argument over the call of the next function, and few registers: most sends are of this kind.
-// As long as `is_watched(family)`, calls go to the next function, and `watch(words, messages)`
-// hears how many messages the process has sent meanwhile.
+// `Call` has `kName`, `is_counted(family)` and `count(words)`, where `words` is the list of
+// arguments. If it has kIsQuick, then `quick(words)` tells before the call what it will add, if that
+// takes no call of any function, and `add(addition)` adds it. Such a call keeps no argument over the
+// call of the next function, and few registers: most sends are of this kind.
+// `before(words)` acts before the next function, and `after(words)` after each call without an
+// error; such a call counts nothing itself. As long as `is_watched(family)`, calls go to the next
+// function, and `watch(words, messages)` hears how many messages the process has sent meanwhile.
 template <class Call, class Indexes>
 struct Interposed;
 
@@ -43,9 +44,12 @@ struct Interposed<Call, std::index_sequence<k...>> {
       if (counting.active.load(std::memory_order_relaxed)) Call::before(list);
     const InnermostCall here;
     const int rc = function(words...);
-    if (__builtin_expect(rc == 0, 1) && counting.active.load(std::memory_order_relaxed) &&
-        here.counts())
+    if (__builtin_expect(rc != 0, 0) || !counting.active.load(std::memory_order_relaxed)) return rc;
+    if constexpr (Call::kActsAfter) {
+      Call::after(list);
+    } else if (here.counts()) {
       Call::count(list);
+    }
     return rc;
   }
 
@@ -106,8 +110,9 @@ using InterposedCall = Interposed<Call, std::make_index_sequence<kArguments>>;
 
 // A call has these parts, and hides those that it has in its own way.
 struct CountsNothing {
-  static constexpr bool kActsBefore = false, kIsQuick = false;
+  static constexpr bool kActsBefore = false, kActsAfter = false, kIsQuick = false;
   static void before(const Word*) {}
+  static void after(const Word*) {}
   static bool is_watched(MpiFamily) { return false; }
   static void watch(const Word*, std::uint64_t) {}
   static void count(const Word*) {}

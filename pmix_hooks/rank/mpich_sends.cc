@@ -42,15 +42,16 @@ struct SendInit : CountedInMpich {
   }
 };
 
-// The handle of a communicator that is freed comes back as another communicator.
 struct CommFree : CountedInMpich {
   static constexpr bool kActsBefore = true;
-  static void before(const Word* words) {
-    if (words[0] == nullptr) return;
-    void* comm = mpich_handle_at(words[0]);
-    forget_comm(comm);
-    shape_forget(comm);
-  }
+  static void before(const Word* words) { mpich_forget_comm(words[0]); }
+};
+
+// `kNew`: the position of the address at which MPI stores the new communicator.
+template <int kNew>
+struct CommMade : CountedInMpich {
+  static constexpr bool kActsAfter = true;
+  static void after(const Word* words) { mpich_forget_comm(words[kNew]); }
 };
 
 }  // namespace
@@ -88,3 +89,23 @@ ONDELOC_INTERPOSE(Isendrecv_replace, 9, Send<kReplace>)
 ONDELOC_INTERPOSE(Isendrecv_replace_c, 9, Send<kReplace, true>)
 ONDELOC_INTERPOSE(Comm_free, 1, CommFree)
 ONDELOC_INTERPOSE(Comm_disconnect, 1, CommFree)
+ONDELOC_INTERPOSE(Comm_dup, 2, CommMade<1>)
+ONDELOC_INTERPOSE(Comm_dup_with_info, 3, CommMade<2>)
+ONDELOC_INTERPOSE(Comm_idup, 3, CommMade<1>)
+ONDELOC_INTERPOSE(Comm_idup_with_info, 4, CommMade<2>)
+ONDELOC_INTERPOSE(Comm_create, 3, CommMade<2>)
+ONDELOC_INTERPOSE(Comm_create_group, 4, CommMade<3>)
+ONDELOC_INTERPOSE(Comm_split, 4, CommMade<3>)
+ONDELOC_INTERPOSE(Comm_split_type, 5, CommMade<4>)
+ONDELOC_INTERPOSE(Comm_accept, 5, CommMade<4>)
+ONDELOC_INTERPOSE(Comm_connect, 5, CommMade<4>)
+ONDELOC_INTERPOSE(Comm_join, 2, CommMade<1>)
+ONDELOC_INTERPOSE(Comm_spawn, 8, CommMade<6>)
+ONDELOC_INTERPOSE(Comm_spawn_multiple, 9, CommMade<7>)
+ONDELOC_INTERPOSE(Intercomm_create, 6, CommMade<5>)
+ONDELOC_INTERPOSE(Intercomm_merge, 3, CommMade<2>)
+ONDELOC_INTERPOSE(Cart_create, 6, CommMade<5>)
+ONDELOC_INTERPOSE(Cart_sub, 3, CommMade<2>)
+ONDELOC_INTERPOSE(Graph_create, 6, CommMade<5>)
+ONDELOC_INTERPOSE(Dist_graph_create, 9, CommMade<8>)
+ONDELOC_INTERPOSE(Dist_graph_create_adjacent, 10, CommMade<9>)

@@ -6,6 +6,8 @@
 #include <bit>
 #include <initializer_list>
 
+#include "pmix_hooks/rank/counting.h"
+#include "pmix_hooks/rank/mpich_handles.h"
 #include "pmix_hooks/rank/mpich_nodes.h"
 #include "pmix_hooks/rank/pointer_map.h"
 
@@ -149,7 +151,10 @@ const Shape* shape_of(void* comm) {
   return std::bit_cast<const Shape*>(there);
 }
 
-void shape_forget(void* comm) {
+void mpich_forget_comm(const void* address) {
+  if (address == nullptr) return;
+  void* comm = mpich_handle_at(address);
+  forget_comm(comm);
   MapEntry* entry = state.by_comm.find(comm);
   if (entry == nullptr) return;
   auto* shape = std::bit_cast<Shape*>(entry->first.exchange(0, std::memory_order_acq_rel));

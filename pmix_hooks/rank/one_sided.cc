@@ -110,7 +110,8 @@ struct CompareAndSwap : CountedInEvery {
   }
 };
 
-// The handle of a window that is freed comes back as another window.
+// The memory can serve another window. A delete callback, which runs inside the call, may use the
+// window, which is then remembered again.
 struct WindowFree : CountedInEvery {
   static constexpr bool kActsBefore = true;
   static void before(const Word* words) {
@@ -139,6 +140,7 @@ void window_opened(const void* window, WindowMemory memory) {
   if (memory == WindowMemory::kShared) add_note(ONDELOC_NOTE_SHARED_WINDOW);
   if (!counting.active.load(std::memory_order_relaxed)) return;
   void* handle = handle_at(window);
+  peers_forget(handle);  // of a window that was remembered until its end
   if (!makes_messages(handle)) return;
   add_note(ONDELOC_NOTE_WINDOW_SENDS);
   peers_of_window(handle, false);
