@@ -18,6 +18,7 @@ namespace ondeloc::mpich {
 using Handle = std::uint32_t;
 
 inline constexpr Handle kCommWorld = 0x44000000;
+inline constexpr Handle kNullComm = 0x04000000;  // MPI_COMM_NULL
 inline constexpr Handle kDouble = 0x4c00080b;  // MPI_DOUBLE
 inline constexpr Handle kNullType = 0x0c000000;  // MPI_DATATYPE_NULL
 inline constexpr Handle kRequestNull = 0x2c000000;

@@ -11,6 +11,7 @@
 namespace ondeloc::standard_abi {
 
 inline constexpr std::uintptr_t kPredefinedEnd = 0x1000;
+inline constexpr std::uintptr_t kNullComm = 0x100;  // MPI_COMM_NULL
 inline constexpr std::uintptr_t kCommWorld = 0x101;
 inline constexpr std::uintptr_t kDouble = 0x214;  // MPI_DOUBLE
 inline constexpr std::uintptr_t kNoOp = 0x3d;     // MPI_NO_OP

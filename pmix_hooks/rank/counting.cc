@@ -30,6 +30,10 @@ void expect_several_threads() {
   counting.near_comm.store(nullptr, std::memory_order_relaxed);
 }
 
+bool several_threads_send() {
+  return counting.active.load(std::memory_order_relaxed) && has_several_threads();
+}
+
 void forget_comm(void* comm) {
   peers_forget(comm);
   // A thread may have followed the communicator while expect_several_threads() ran.

@@ -64,6 +64,7 @@ void forget_comm(void* comm);  // its handle may come back as another communicat
 void follow_nobody();          // until the next message
 // Threads may send at once from now on. To be called before they start.
 void expect_several_threads();
+bool several_threads_send();  // false as long as nothing is counted
 [[gnu::cold, gnu::noinline]] void notify_by_tick(std::uint64_t tick);
 [[gnu::cold, gnu::noinline]] void notify_by_clock();
 

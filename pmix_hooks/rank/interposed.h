@@ -5,8 +5,11 @@
 // An exported function is one jump through a slot. The slot first leads to a search for the next
 // function; once the family is known, it leads to that function itself (a program of another family
 // then pays for one jump) or to a counting function. What a call adds is counted after the next
-// function has returned without an error, by the innermost of nested calls (innermost_call.h).
-// Thread safety: any thread.
+// function has returned without an error, by the innermost of nested calls (innermost_call.h). If
+// several threads may send, it is found before the next function: as soon as a message has arrived,
+// another thread may free the communicator and the datatype. With one thread it is found
+// afterwards, since MPI has then checked the arguments, and no question about them ends in an error
+// handler. Thread safety: any thread.
 #pragma once
 
 #include <atomic>
@@ -24,13 +27,15 @@ namespace ondeloc {
 template <std::size_t>
 using WordAt = Word;
 
-// `Call` has `kName`, `is_counted(family)` and `count(words)`, where `words` is the list of
-// arguments. If it has kIsQuick, then `quick(words)` tells before the call what it will add, if that
-// takes no call of any function, and `add(addition)` adds it. Such a call keeps no argument over the
-// call of the next function, and few registers: most sends are of this kind.
-// `before(words)` acts before the next function, and `after(words)` after each call without an
-// error; such a call counts nothing itself. As long as `is_watched(family)`, calls go to the next
-// function, and `watch(words, messages)` hears how many messages the process has sent meanwhile.
+// `Call` has `kName` and `is_counted(family)`. `words` is the list of arguments. If it has kFinds,
+// then `find(words)` tells what the call will add, a `Found`, and `add_found(found)` adds it, else
+// `count(words)` does both after the call. If it has kIsQuick, then `quick(words)` tells before the
+// call what it will add, if that takes no call of any function, and `add(addition)` adds it. Such a
+// call keeps no argument over the call of the next function, and few registers: most sends are of
+// this kind. `before(words)` acts before the next function, and `after(words)` after each call
+// without an error; such a call counts nothing itself. As long as `is_watched(family)`, calls go to
+// the next function, and `watch(words, messages)` hears how many messages the process has sent
+// meanwhile.
 template <class Call, class Indexes>
 struct Interposed;
 
@@ -42,13 +47,20 @@ struct Interposed<Call, std::index_sequence<k...>> {
     const Word list[] = {words...};
     if constexpr (Call::kActsBefore)
       if (counting.active.load(std::memory_order_relaxed)) Call::before(list);
+    [[maybe_unused]] typename Call::Found found{};
+    const bool early = Call::kFinds && several_threads_send();
+    if constexpr (Call::kFinds)
+      if (early) found = Call::find(list);
     const InnermostCall here;
     const int rc = function(words...);
     if (__builtin_expect(rc != 0, 0) || !counting.active.load(std::memory_order_relaxed)) return rc;
     if constexpr (Call::kActsAfter) {
       Call::after(list);
     } else if (here.counts()) {
-      Call::count(list);
+      if constexpr (Call::kFinds)
+        Call::add_found(early ? found : Call::find(list));
+      else
+        Call::count(list);
     }
     return rc;
   }
@@ -110,7 +122,8 @@ using InterposedCall = Interposed<Call, std::make_index_sequence<kArguments>>;
 
 // A call has these parts, and hides those that it has in its own way.
 struct CountsNothing {
-  static constexpr bool kActsBefore = false, kActsAfter = false, kIsQuick = false;
+  static constexpr bool kActsBefore = false, kActsAfter = false, kFinds = false, kIsQuick = false;
+  struct Found {};
   static void before(const Word*) {}
   static void after(const Word*) {}
   static bool is_watched(MpiFamily) { return false; }

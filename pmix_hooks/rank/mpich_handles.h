@@ -15,7 +15,7 @@ namespace ondeloc {
 struct MpichHandles {
   bool standard;        // of the standard interface
   std::uintptr_t mask;  // the bits of a word that mean something
-  std::uintptr_t comm_world;
+  std::uintptr_t comm_world, null_comm;
   std::uintptr_t double_type;
   std::uintptr_t null_type;
   std::uintptr_t in_place;
@@ -24,15 +24,25 @@ struct MpichHandles {
   int graph, cartesian, distributed_graph;
 };
 inline constexpr MpichHandles kOwnHandles{
-    false,          0xffffffff,        mpich::kCommWorld,
-    mpich::kDouble, mpich::kNullType,  mpich::kInPlace,
-    mpich::kNoOp,   mpich::kRoot,      mpich::kProcNull,
-    mpich::kGraph,  mpich::kCartesian, mpich::kDistributedGraph,
+    false,
+    0xffffffff,
+    mpich::kCommWorld,
+    mpich::kNullComm,
+    mpich::kDouble,
+    mpich::kNullType,
+    mpich::kInPlace,
+    mpich::kNoOp,
+    mpich::kRoot,
+    mpich::kProcNull,
+    mpich::kGraph,
+    mpich::kCartesian,
+    mpich::kDistributedGraph,
 };
 inline constexpr MpichHandles kStandardHandles{
     true,
     ~std::uintptr_t{0},
     standard_abi::kCommWorld,
+    standard_abi::kNullComm,
     standard_abi::kDouble,
     standard_abi::kNullType,
     standard_abi::kInPlace,

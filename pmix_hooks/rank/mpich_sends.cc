@@ -25,8 +25,10 @@ Addition addition_at(const Word* words) {
 
 template <const SendArguments& kAt, bool kLarge = false>
 struct Send : CountedInMpich {
-  static void count(const Word* words) { add_started(addition_at<kAt, kLarge>(words)); }
-  static constexpr bool kIsQuick = true;
+  using Found = Addition;
+  static constexpr bool kFinds = true, kIsQuick = true;
+  static Found find(const Word* words) { return addition_at<kAt, kLarge>(words); }
+  static void add_found(const Found& found) { add_started(found); }
   template <bool kStandard>
   [[gnu::always_inline]] static Addition quick(const Word* words) {
     return mpich_known_addition<kStandard>(count_of<kLarge>(words[kAt.count]), words[kAt.type],

@@ -59,54 +59,68 @@ std::uint64_t cell_code_of_target(Word target, Word window) {
   return cell_code != 0 ? cell_code : peers_translate(peers, handle, int_of(target));
 }
 
-void add_sent(std::uint64_t cell_code, std::uint64_t bytes) { add_started({cell_code, bytes}); }
+// The two directions of one call; a cell code of 0 is nothing.
+struct Transfers {
+  Addition sent, fetched;
+};
 
-void add_fetched(std::uint64_t cell_code, std::uint64_t bytes) {
-  if (cell_code != 0) add_started({fetched_cell_code(cell_code), bytes});
+Addition fetched(std::uint64_t cell_code, std::uint64_t bytes) {
+  return {fetched_cell_code(cell_code), bytes};
 }
+
+struct OneSided : CountedInEvery {
+  using Found = Transfers;
+  static constexpr bool kFinds = true;
+  static void add_found(const Found& found) {
+    add_started(found.sent);
+    add_started(found.fetched);
+  }
+};
 
 enum class Direction { kToTarget, kFromTarget };
 
 // Elements are counted at the origin: MPI asks for as many bytes at the target.
 template <Direction kDirection, int kWindow, bool kLarge = false>
-struct Transfer : CountedInEvery {
-  static void count(const Word* words) {
+struct Transfer : OneSided {
+  static Found find(const Word* words) {
     const std::uint64_t cell_code = cell_code_of_target(words[3], words[kWindow]);
-    if (cell_code == 0) return;
+    if (cell_code == 0) return {};
     const std::uint64_t bytes = count_of<kLarge>(words[1]) * element_bytes(words[2]);
-    kDirection == Direction::kToTarget ? add_sent(cell_code, bytes) : add_fetched(cell_code, bytes);
+    if (kDirection == Direction::kToTarget) return {{cell_code, bytes}, {}};
+    return {{}, fetched(cell_code, bytes)};
   }
 };
 
 template <bool kLarge = false>
-struct GetAccumulate : CountedInEvery {
-  static void count(const Word* words) {
+struct GetAccumulate : OneSided {
+  static Found find(const Word* words) {
     const std::uint64_t cell_code = cell_code_of_target(words[6], words[11]);
-    if (cell_code == 0) return;
+    if (cell_code == 0) return {};
+    Found found{{}, fetched(cell_code, count_of<kLarge>(words[4]) * element_bytes(words[5]))};
     if (!reads_only(words[10]))
-      add_sent(cell_code, count_of<kLarge>(words[1]) * element_bytes(words[2]));
-    add_fetched(cell_code, count_of<kLarge>(words[4]) * element_bytes(words[5]));
+      found.sent = {cell_code, count_of<kLarge>(words[1]) * element_bytes(words[2])};
+    return found;
   }
 };
 
-struct FetchAndOp : CountedInEvery {
-  static void count(const Word* words) {
+struct FetchAndOp : OneSided {
+  static Found find(const Word* words) {
     const std::uint64_t cell_code = cell_code_of_target(words[3], words[6]);
-    if (cell_code == 0) return;
+    if (cell_code == 0) return {};
     const std::uint64_t bytes = element_bytes(words[2]);
-    if (!reads_only(words[5])) add_sent(cell_code, bytes);
-    add_fetched(cell_code, bytes);
+    Found found{{}, fetched(cell_code, bytes)};
+    if (!reads_only(words[5])) found.sent = {cell_code, bytes};
+    return found;
   }
 };
 
 // The new value and the one to compare with go to the target.
-struct CompareAndSwap : CountedInEvery {
-  static void count(const Word* words) {
+struct CompareAndSwap : OneSided {
+  static Found find(const Word* words) {
     const std::uint64_t cell_code = cell_code_of_target(words[4], words[6]);
-    if (cell_code == 0) return;
+    if (cell_code == 0) return {};
     const std::uint64_t bytes = element_bytes(words[3]);
-    add_sent(cell_code, 2 * bytes);
-    add_fetched(cell_code, bytes);
+    return {{cell_code, 2 * bytes}, fetched(cell_code, bytes)};
   }
 };
 

@@ -23,22 +23,23 @@ struct State {
 };
 constinit State state{};
 
-// Counting comes after the call: what failed is not counted.
+// Counting comes after the call: what failed is not counted. The addition is found before it: as
+// soon as the message has arrived, another thread may free the communicator and the datatype.
 template <bool kMultiple, CountMode kMode>
 [[gnu::noinline]] int hook_send(const void* buffer, std::size_t count, Handle type, int destination,
                                 int tag, int mode, Handle comm) {
+  const Addition addition = addition_of(count, type, destination, comm);
   const int rc = counting.send(buffer, count, type, destination, tag, mode, comm);
-  if (__builtin_expect(rc == open_mpi::kSuccess, 1))
-    add<kMultiple, kMode>(addition_of(count, type, destination, comm));
+  if (__builtin_expect(rc == open_mpi::kSuccess, 1)) add<kMultiple, kMode>(addition);
   return rc;
 }
 
 template <bool kMultiple, CountMode kMode>
 [[gnu::noinline]] int hook_isend(const void* buffer, std::size_t count, Handle type,
                                  int destination, int tag, int mode, Handle comm, Handle* request) {
+  const Addition addition = addition_of(count, type, destination, comm);
   const int rc = counting.isend(buffer, count, type, destination, tag, mode, comm, request);
-  if (__builtin_expect(rc == open_mpi::kSuccess, 1))
-    add<kMultiple, kMode>(addition_of(count, type, destination, comm));
+  if (__builtin_expect(rc == open_mpi::kSuccess, 1)) add<kMultiple, kMode>(addition);
   return rc;
 }
 
