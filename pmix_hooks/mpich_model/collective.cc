@@ -87,7 +87,7 @@ class Between {
       case Kind::kAllgather:
         return allgather_between(bytes);
       case Kind::kAllgatherv:
-        return allgatherv_between(bytes);
+        return allgatherv_between();
       case Kind::kAlltoall:
         return alltoall_between(bytes);
       default:
@@ -181,8 +181,8 @@ class Between {
     const std::uint64_t all = call_.received_bytes * static_cast<std::uint64_t>(others_);
     if (all != 0) broadcast_here(all, 0);
   }
-  void allgatherv_between(std::uint64_t bytes) const {
-    if (bytes != 0) to_other(0, bytes);
+  void allgatherv_between() const {
+    if (call_.sent_bytes != 0) to_other(0, call_.sent_bytes);
     broadcast_here(call_.blocks.sum(0, others_) * call_.operand.type_size, 0);
   }
   void alltoall_between(std::uint64_t bytes) const {

@@ -30,9 +30,11 @@ struct Collective {
   Kind kind;
   Form form;
   int root;
-  bool in_place;                 // the data of this rank lie in the receive buffer
-  Operand operand;               // count: elements of one block, as this rank sends it
-  std::uint64_t received_bytes;  // of one block; kAllgather of an inter-communicator
+  bool in_place;    // the data of this rank lie in the receive buffer
+  Operand operand;  // count: elements of one block, as this rank sends it
+  // In an inter-communicator, whose two sides may count in different types:
+  std::uint64_t received_bytes;  // of one block of kAllgather
+  std::uint64_t sent_bytes;      // by this rank in kAllgatherv
   Blocks blocks;                 // kGatherv, kScatterv, kAllgatherv, kReduceScatter: in elements
   std::uint64_t pipeline_bytes;
 };

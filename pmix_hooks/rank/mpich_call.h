@@ -33,7 +33,7 @@ inline int root_of(Word word) {
 
 // A call without data in it.
 inline Collective empty_call(Kind kind, Form form) {
-  return {kind, form, 0, false, {0, 1, true, true}, 0, Blocks(0), 0};
+  return {kind, form, 0, false, {0, 1, true, true}, 0, 0, Blocks(0), 0};
 }
 
 // True if this rank sends nothing in a call between two groups: it stands beside the root, or is
@@ -169,8 +169,7 @@ struct Allgatherv {
     call.blocks = Blocks(words[4], kLarge);
     call.operand.type_size = mpich_type_size(words[6]);
     if (shape.communicator.remote_size > 0)
-      call.operand.count = count_of<kLarge>(words[1]) * mpich_type_size(words[2]) /
-                           (call.operand.type_size == 0 ? 1 : call.operand.type_size);
+      call.sent_bytes = count_of<kLarge>(words[1]) * mpich_type_size(words[2]);
     call.pipeline_bytes = ring_pipeline_bytes();
     send_as_modelled(shape, call);
   }

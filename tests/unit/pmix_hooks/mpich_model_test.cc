@@ -39,7 +39,7 @@ Messages messages_of(int size, const Collective& call) {
 }
 
 Collective call_of(Kind kind, std::uint64_t count, int root = 0, Form form = Form::kBlocking) {
-  return {kind, form, root, false, {count, 4, true, true}, 0, Blocks(count), 32768};
+  return {kind, form, root, false, {count, 4, true, true}, 0, 0, Blocks(count), 32768};
 }
 
 std::uint64_t received(const Messages& messages, int rank) {
