@@ -1,13 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/mpich_neighbours.h"
 
+#include <sys/mman.h>
+
+#include <cstddef>
+
+#include "mapcore/segment/layout.h"
+
 #include "pmix_hooks/rank/mpich_handles.h"
+#include "pmix_hooks/rank/notes.h"
 #include "pmix_hooks/rank/symbols.h"
 
 namespace ondeloc {
 namespace {
 
-constexpr int kMost = 1024;  // neighbours; a call with more is not counted
+// Room for the numbers of one call. Null: no memory, and a note says so.
+class Numbers {
+ public:
+  explicit Numbers(std::size_t count) : bytes_(count * sizeof(int)) {
+    if (count <= kOnStack) return;
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) add_note(ONDELOC_NOTE_NO_MEMORY);
+  }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  ~Numbers() {
+    if (memory_ != nullptr && memory_ != MAP_FAILED) munmap(memory_, bytes_);
+  }
+  int* get() {
+    if (memory_ == nullptr) return few_;
+    return memory_ == MAP_FAILED ? nullptr : static_cast<int*>(memory_);
+  }
+
+ private:
+  static constexpr std::size_t kOnStack = 1024;
+  std::size_t bytes_;
+  void* memory_ = nullptr;  // null: `few_` is enough
+  int few_[kOnStack];
+};
 
 struct Calls {
   int (*topo_test)(void* comm, int* kind);
@@ -44,16 +74,21 @@ void each_of(const int* list, int count, Visit visit, void* context) {
 }
 
 void each_in_graph(void* comm, int rank, Visit visit, void* context) {
-  int list[kMost], count = 0;
-  if (calls.graph_count(comm, rank, &count) == 0 && count <= kMost &&
-      calls.graph_neighbours(comm, rank, count, list) == 0)
-    each_of(list, count, visit, context);
+  int count = 0;
+  if (calls.graph_count(comm, rank, &count) != 0) return;
+  Numbers list(static_cast<std::size_t>(count));
+  if (list.get() != nullptr && calls.graph_neighbours(comm, rank, count, list.get()) == 0)
+    each_of(list.get(), count, visit, context);
 }
 
 void each_in_distributed_graph(void* comm, Visit visit, void* context) {
-  int in_list[kMost], list[kMost], weights[kMost], in = 0, out = 0, weighted = 0;
-  if (calls.dist_count(comm, &in, &out, &weighted) == 0 && in <= kMost && out <= kMost &&
-      calls.dist_neighbours(comm, in, in_list, weights, out, list, weights) == 0)
+  int in = 0, out = 0, weighted = 0;
+  if (calls.dist_count(comm, &in, &out, &weighted) != 0) return;
+  // Each neighbour has a rank and a weight.
+  Numbers numbers(2 * (static_cast<std::size_t>(in) + static_cast<std::size_t>(out)));
+  int* list = numbers.get();
+  if (list != nullptr && calls.dist_neighbours(comm, in, list + out, list + out + in, out, list,
+                                               list + out + 2 * in) == 0)
     each_of(list, out, visit, context);
 }
 

@@ -10,7 +10,7 @@ namespace ondeloc {
 void neighbours_start();
 
 // Calls `visit(context, index, neighbour)` for each neighbour in the order of the caller's buffers;
-// without a topology, for none.
+// without a topology or memory, for none.
 void each_neighbour(void* comm, int rank, void (*visit)(void* context, int index, int neighbour),
                     void* context);
 

@@ -52,6 +52,7 @@ def expected_of_delete_callbacks():
 # Small programs whose messages are known: ranks, and the cells (source, destination, bytes, messages).
 KNOWN = {"freed_collective": (4, expected_of_freed_collective()), "delete_callbacks": (4, expected_of_delete_callbacks()),
          "between_types": (2, [(0, 1, 9990, 10), (1, 0, 10000, 10)]),
+         "many_neighbours": (2, [(0, 1, 10800, 2700), (1, 0, 10800, 2700)]),
          "late_return": (2, [(0, 1, 40, 4), (1, 0, 40, 4)])}
 
 
