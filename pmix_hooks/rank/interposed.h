@@ -27,6 +27,14 @@ namespace ondeloc {
 template <std::size_t>
 using WordAt = Word;
 
+// A counting function relies on what was done before a thread stored it in the slot. On x86 every
+// load acquires, but compilers make two instructions of a jump that asks for it.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+inline constexpr std::memory_order kJumpOrder = std::memory_order_relaxed;
+#else
+inline constexpr std::memory_order kJumpOrder = std::memory_order_acquire;
+#endif
+
 // `Call` has `kName` and `is_counted(family)`. `words` is the list of arguments. If it has kFinds,
 // then `find(words)` tells what the call will add, a `Found`, and `add_found(found)` adds it, else
 // `count(words)` does both after the call. If it has kIsQuick, then `quick(words)` tells before the
@@ -114,6 +122,7 @@ struct Interposed<Call, std::index_sequence<k...>> {
   }
 
   static inline constinit Reached reached{};
+  // Loaded in kJumpOrder.
   static inline constinit std::atomic<Function> slot{first};
 };
 
@@ -185,15 +194,15 @@ std::uint64_t count_of(Word word) {
 #define ONDELOC_GIVEN_12 ONDELOC_GIVEN_11, l
 #define ONDELOC_GIVEN_13 ONDELOC_GIVEN_12, m
 
-#define ONDELOC_INTERPOSE_ONE(NAME, ARGUMENTS, ...)                                              \
-  namespace {                                                                                    \
-  struct Call##NAME : __VA_ARGS__ {                                                              \
-    static constexpr char kName[] = #NAME;                                                       \
-  };                                                                                             \
-  }                                                                                              \
-  extern "C" [[gnu::visibility("default")]] int NAME(ONDELOC_WORDS_##ARGUMENTS) {                \
-    return ondeloc::InterposedCall<Call##NAME, ARGUMENTS>::slot.load(std::memory_order_relaxed)( \
-        ONDELOC_GIVEN_##ARGUMENTS);                                                              \
+#define ONDELOC_INTERPOSE_ONE(NAME, ARGUMENTS, ...)                                        \
+  namespace {                                                                              \
+  struct Call##NAME : __VA_ARGS__ {                                                        \
+    static constexpr char kName[] = #NAME;                                                 \
+  };                                                                                       \
+  }                                                                                        \
+  extern "C" [[gnu::visibility("default")]] int NAME(ONDELOC_WORDS_##ARGUMENTS) {          \
+    return ondeloc::InterposedCall<Call##NAME, ARGUMENTS>::slot.load(ondeloc::kJumpOrder)( \
+        ONDELOC_GIVEN_##ARGUMENTS);                                                        \
   }
 // Under both names, with this number of arguments; the rest is the base class of `Call`.
 #define ONDELOC_INTERPOSE(NAME, ARGUMENTS, ...)             \
