@@ -109,10 +109,11 @@ class Case(unittest.TestCase):
         return path
 
     def forget_reports(self, ondeloc):
-        """Removes reports of earlier steps of the test that have the name that this option names. A %-word may stand for any text."""
-        if match := re.search(r"\breport=([^,/]+)", ondeloc or ""):
+        """Removes reports of earlier steps of the test that have the name that this option names. A %-word may stand for any text.
+        Reports in other directories stay."""
+        if match := re.search(r"\breport=([^,]+)", ondeloc or ""):
             for path in pathlib.Path(self.dir).iterdir():
-                if fnmatch.fnmatch(path.name, re.sub("%.", "*", match[1])):
+                if path.is_file() and fnmatch.fnmatch(path.name, re.sub("%.", "*", match[1])):
                     path.unlink()
 
     def report(self, name):
