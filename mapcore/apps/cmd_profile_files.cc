@@ -209,16 +209,15 @@ Result<std::vector<NamedText>> read_reports(const std::vector<std::string>& path
   for (const std::string& path : paths) {
     auto file = load_input(path);
     if (!file) return std::move(file).error();
-    const bool is_report = file->kind == InputKind::kReport || file->kind == InputKind::kJobReport;
-    if (!is_report && file->kind != InputKind::kProfile)
-      return Error(
-          fmt::format("'{}' is {}; give the profiles, or the reports, of the nodes of a "
-                      "step",
-                      file->name, info_of(file->kind).what));
-    if (!is_report && reports.empty()) return reports;
-    if (!is_report)
+    if (!is_report(file->kind)) {
+      if (file->kind != InputKind::kProfile)
+        return Error(
+            fmt::format("'{}' is {}; give the profiles, or the reports, of the nodes of a step",
+                        file->name, info_of(file->kind).what));
+      if (reports.empty()) return reports;
       return Error(fmt::format("'{}' is {}, and '{}' is not; give profiles only, or reports only",
                                reports.front().name, info_of(InputKind::kReport).what, file->name));
+    }
     bytes += static_cast<double>(file->text.size());
     if (bytes > static_cast<double>(kMostJobReportBytes))
       return Error(fmt::format("the reports have more than {} together; give fewer",

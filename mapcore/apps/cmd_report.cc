@@ -262,7 +262,7 @@ Result<std::vector<ReportRun>> read_reports(const ReportCommand& options) {
   for (const std::string& path : options.files) {
     auto file = load_input(path);
     if (!file) return std::move(file).error();
-    if (file->kind != InputKind::kReport && file->kind != InputKind::kJobReport)
+    if (!is_report(file->kind))
       is_replayed = true;
     else if (recorded.empty())
       recorded = file->name;

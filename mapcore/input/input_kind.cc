@@ -121,6 +121,10 @@ const InputKindInfo& info_of(InputKind kind) {
                        [&](const InputKindInfo& row) { return row.kind == kind; });
 }
 
+bool is_report(InputKind kind) {
+  return kind == InputKind::kReport || kind == InputKind::kJobReport;
+}
+
 InputKind kind_of_text(std::string_view text) {
   if (text.starts_with("ODLPROF1")) return InputKind::kProfile;
   text = without_mark(text);

@@ -38,6 +38,9 @@ struct InputKindInfo {
 };
 const InputKindInfo& info_of(InputKind kind);
 
+// The report of a node or of a job.
+bool is_report(InputKind kind);
+
 // A profile, a matrix and a list are known by their first line, so that the beginning of the text
 // is enough; JSON by the keys of its outermost object, which takes the whole text. Bounded by the
 // length of the text.

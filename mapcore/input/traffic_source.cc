@@ -114,7 +114,7 @@ Result<TrafficSource> open_traffic(InputFile file) {
     if (!profile) return std::move(profile).error();
     return TrafficSource(*std::move(profile));
   }
-  if (file.kind == InputKind::kReport || file.kind == InputKind::kJobReport) {
+  if (is_report(file.kind)) {
     auto report = file.kind == InputKind::kReport ? parse_report(file.text, file.name)
                                                   : parse_job_report(file.text, file.name);
     if (!report) return std::move(report).error();
