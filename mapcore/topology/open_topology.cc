@@ -27,6 +27,8 @@ CpuSet to_cpu_set(hwloc_const_bitmap_t bitmap) {
 
 namespace {
 
+constexpr unsigned kLongestLoad = 60;  // seconds; large files take a tenth of one
+
 // hwloc prints to stderr when a synthetic string or an XML file is bad; the error is ours to tell.
 void keep_hwloc_quiet() {
   setenv("HWLOC_HIDE_ERRORS", "2", 0);
@@ -34,22 +36,26 @@ void keep_hwloc_quiet() {
 }
 
 // hwloc follows pointers that it did not find in an XML file: a damaged one is loaded by a child
-// first. Where there is none the file is taken as sound.
-bool ends_hwloc(hwloc_topology_t topology) {
+// first. Where there is none the file is taken as sound. Returns why it is not, or "".
+std::string trouble_with(hwloc_topology_t topology) {
   std::signal(SIGCHLD, SIG_DFL);  // an ignored one would hide how the child ended
   const pid_t child = fork();
   if (child == 0) {
-    std::signal(SIGSEGV, SIG_DFL);
+    for (const int signal : {SIGSEGV, SIGALRM}) std::signal(signal, SIG_DFL);
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
+    alarm(kLongestLoad);
     (void)hwloc_topology_load(topology);
     _exit(0);
   }
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return false;
+    if (errno != EINTR) return {};
   }
-  return child > 0 && WIFSIGNALED(status);
+  if (child <= 0 || !WIFSIGNALED(status)) return {};
+  if (WTERMSIG(status) == SIGALRM)
+    return fmt::format("hwloc did not load this file in {} s; try again", kLongestLoad);
+  return "hwloc crashes on this file, so the file is damaged";
 }
 
 // Multiplies the counts of a synthetic string: 8 for "[numa(...)] core:4(...) pu:2". hwloc refuses
@@ -104,10 +110,8 @@ Result<Topology> open_topology(const std::string& source) {
               : "no such file, and not an hwloc synthetic string such as 'numa:2 core:4 pu:1'"));
     }
   }
-  if (is_file && ends_hwloc(raw)) {
-    return Error(fmt::format("topology '{}': hwloc crashes on this file, so the file is damaged",
-                             shorten_path(source)));
-  }
+  if (const std::string trouble = is_file ? trouble_with(raw) : ""; !trouble.empty())
+    return Error(fmt::format("topology '{}': {}", shorten_path(source), trouble));
   if (hwloc_topology_load(raw) != 0) {
     return Error(fmt::format("topology '{}': hwloc cannot load it",
                              is_host ? "host" : shorten_path(source)));
