@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <regex>
 #include <thread>
 
@@ -20,6 +22,7 @@
 #include "tests/unit/devices/made_tree.h"
 #include "tests/unit/mapper/loaded_nvml.h"
 #include "tests/unit/step/fake_step.h"
+#include "tests/unit/step/wait_until.h"
 #include "tests/unit/step/waiting_ranks.h"
 #include "tests/unit/temp_dir.h"
 #include "tests/unit/test_data.h"
@@ -32,6 +35,8 @@ namespace {
 using namespace fake_step;
 
 const char* const kGpus[] = {"0000:10:00.0", "0000:20:00.0"};  // of made-2n-2gpu.xml, by node
+
+constexpr const char* kOptions = "online,interval=50ms,max-interval=200ms";
 
 std::string two_gpus() { return test_data() + "/topologies/made-2n-2gpu.xml"; }
 
@@ -46,11 +51,12 @@ void environment(MadeTree& tree, pid_t pid, const std::string& entry) {
   tree.write(fmt::format("/proc/{}/environ", pid), entry);
 }
 
-// A step of four ranks, two on each node, of which 0 and 2, and 1 and 3, are partners.
-nlohmann::json run_step(const Step& step, const MadeTree& tree, bool waits,
-                        const char* options = "online,interval=50ms,max-interval=200ms",
-                        const std::string& topology = two_gpus(),
-                        const std::string& nvml = "/nowhere") {
+// A step of four ranks, two on each node, of which 0 and 2, and 1 and 3, are partners. Calls
+// `open_gpus` when intervals have ended: a GPU is often opened after MPI_Init.
+nlohmann::json run_step(
+    const Step& step, const MadeTree& tree, bool waits, const char* options = kOptions,
+    const std::string& topology = two_gpus(), const std::string& nvml = "/nowhere",
+    const std::function<void()>& open_gpus = [] {}) {
   const std::string pattern =
       (std::filesystem::temp_directory_path() / fmt::format("ondeloc-gpu-{}-%N.json", getpid()))
           .string();
@@ -63,6 +69,8 @@ nlohmann::json run_step(const Step& step, const MadeTree& tree, bool waits,
   config.topology = topology;
   config.devices_root = tree.root();
   config.nvml = nvml;
+  config.sample_every = {};  // the tests see by the tick that an interval has ended
+  std::atomic<bool> is_waiting = false;
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
     const auto moved = [&] {
@@ -71,9 +79,15 @@ nlohmann::json run_step(const Step& step, const MadeTree& tree, bool waits,
       return false;
     };
     const auto is_over = [&] { return waits ? moved() : rows.header().tick >= 6; };
-    for (int i = 0; i < 2000 && !is_over(); ++i) usleep(5000);
+    is_waiting = true;
+    wait_until([&] { return rows.header().tick >= 2; });
+    open_gpus();
+    wait_until(is_over);
     *step.partner_bit = -1;
   });
+  // The mapper tries the XML file in a child. A thread that starts just then may hold a lock of the
+  // sanitizer, which the child then waits for.
+  wait_until([&] { return is_waiting.load(); });
   (void)run_mapper(config);
   other.join();
   const std::string path = expand_pattern(pattern, 17, 3, "n1");
@@ -155,15 +169,8 @@ TEST_CASE("a rank that Slurm put away from its GPU is moved to it", "[cpus]") {
   if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
   Step step(two_by_two(), std::vector<Habit>(kRanks), 1);  // partners are together: no other reason
   MadeTree tree;
-  const auto report = [&] {
-    std::thread later([&] {
-      usleep(400'000);  // a GPU is often opened after MPI_Init
-      hold(tree, step.pids[0], 1);
-    });
-    const auto json = run_step(step, tree, true);
-    later.join();
-    return json;
-  }();
+  const auto report = run_step(step, tree, true, kOptions, two_gpus(), "/nowhere",
+                               [&] { hold(tree, step.pids[0], 1); });
   CHECK(end_of(report, 0) == "1");
   CHECK(report["ranks"][0]["gpus_near_at_start"] == false);
   CHECK(report["ranks"][0]["gpus_near_at_end"] == true);
@@ -186,15 +193,11 @@ TEST_CASE("a rank that has all GPUs open is moved to the one that NVIDIA's drive
   }
   made.add(1, step.pids[0]);
   tree.link_as_is("/proc/self/ns/pid", "pid:[4026531836]");
-  std::thread later([&] {
-    usleep(400'000);
+  const auto report = run_step(step, tree, true, kOptions, topology, made.path, [&] {
     for (const int minor : {0, 1})
       tree.link_as_is(fmt::format("/proc/{}/fd/{}", step.pids[0], 5 + minor),
                       fmt::format("/dev/nvidia{}", minor));
   });
-  const auto report =
-      run_step(step, tree, true, "online,interval=50ms,max-interval=200ms", topology, made.path);
-  later.join();
   INFO(report.dump(1));
   CHECK(end_of(report, 0) == "1");
   CHECK(report["ranks"][0]["gpu_source"] == "nvml");

@@ -31,6 +31,7 @@
 #include "tests/unit/catch.h"
 #include "tests/unit/step/fake_step.h"
 #include "tests/unit/step/forbid_call.h"
+#include "tests/unit/step/wait_until.h"
 #include "tests/unit/temp_dir.h"
 
 namespace run_test {
@@ -99,13 +100,11 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
         if (mask_of(local).count() != 1 || mask_of(local) != mask_of(local ^ bit)) return false;
       return mask_of(0) != mask_of(3 ^ bit);
     };
-    auto wait_for = [&](int bit) {
-      for (int i = 0; i < 2000 && !together(bit); ++i) usleep(5000);
-    };
+    auto wait_for = [&](int bit) { wait_until([&] { return together(bit); }); };
     // Each rank has to have sent to its partner: under load a child may start late.
     const auto wait_until_all_sent = [&](int bit) {
       for (int local = 0; local < kRanks; ++local) {
-        for (int i = 0; i < 4000 && rows.cell(local, local ^ bit).messages == 0; ++i) usleep(5000);
+        wait_until([&] { return rows.cell(local, local ^ bit).messages != 0; });
       }
     };
     wait_until_all_sent(2);
@@ -168,9 +167,9 @@ TEST_CASE("ranks that talk to other nodes only are kept from loading one memory"
     const auto is_over = [&] { return (moved = apart()) && rows.header().tick >= 3; };
     // The masks are set once the processes run, which is before they send.
     for (int local = 0; local < 2; ++local) {
-      for (int i = 0; i < 4000 && rows.cell(local, kRanks).messages == 0; ++i) usleep(5000);
+      wait_until([&] { return rows.cell(local, kRanks).messages != 0; });
     }
-    for (int i = 0; i < 2000 && !is_over(); ++i) usleep(5000);
+    wait_until(is_over);
     *step.partner_bit = -1;
   });
   const std::string pattern = temporary_report();
@@ -194,8 +193,10 @@ TEST_CASE("the topology is read while ranks are in MPI_Init, and not for program
     bool read = false;
     std::thread other([&] {
       UniqueFd writer;
-      for (int i = 0; i < 2000 && !writer.valid() && !step.is_over(); ++i, usleep(5000))
+      wait_until([&] {
         writer = UniqueFd(open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+        return writer.valid() || step.is_over();
+      });
       read = writer.valid();
       *step.partner_bit = -1;
     });
@@ -266,7 +267,7 @@ TEST_CASE("events are taken together: each wakes the mapper no more often than s
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
     const auto is_going = [&] { return mapper_thread != 0 && rows.header().tick >= 1; };
-    for (int i = 0; i < 4000 && !is_going(); ++i) usleep(5000);
+    wait_until(is_going);
     wakes_before = wakes();
     const auto start = Clock::now();
     for (std::uint32_t i = 1; i <= kSamples; ++i) {
@@ -305,7 +306,7 @@ TEST_CASE("the moves of an earlier report are repeated at their times", "[cpus]"
   std::vector<CpuSet> masks;
   std::thread other([&] {
     const auto mask = [&](std::size_t local) { return *get_affinity(step.pids[local]); };
-    for (int i = 0; i < 2000 && !(mask(1).first() == 1 && mask(1).count() == 1); ++i) usleep(5000);
+    wait_until([&] { return mask(1).first() == 1 && mask(1).count() == 1; });
     for (std::size_t local = 0; local < kRanks; ++local) masks.push_back(mask(local));
     *step.partner_bit = -1;
   });
@@ -333,7 +334,7 @@ TEST_CASE("a report of repeat= that cannot be read moves nobody, and one line sa
   config.options.repeat = "/nonexistent/report.json";
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
-    for (int i = 0; i < 4000 && rows.header().tick < 2; ++i) usleep(5000);
+    wait_until([&] { return rows.header().tick >= 2; });
     *step.partner_bit = -1;
   });
   const auto lines = run_mapper(config);
@@ -356,7 +357,7 @@ TEST_CASE("a rank without a file descriptor left is reported, and not taken to h
   REQUIRE(setrlimit(RLIMIT_NOFILE, &tight) == 0);
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
-    for (int i = 0; i < 4000 && rows.header().tick < 1; ++i) usleep(5000);
+    wait_until([&] { return rows.header().tick >= 1; });
     setrlimit(RLIMIT_NOFILE, &before);  // the mapper writes its report with it
     *step.partner_bit = -1;
   });
@@ -378,7 +379,7 @@ TEST_CASE("without pidfd_open ranks are followed all the same, to their end") {
     });
     const Rank rows = attach(step.segment.get());
     const auto follows = [&] { return rows.header().tick >= 3; };  // it goes on, with ranks
-    for (int i = 0; i < 4000 && !follows(); ++i) usleep(5000);
+    wait_until(follows);
     CHECK(follows());
     // Only its end tells the mapper about that process.
     kill(step.pids[1], SIGKILL);
@@ -417,7 +418,7 @@ nlohmann::json report_with(const std::vector<Habit>& habits) {
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
     for (int local = 0; local < kRanks; ++local) {
-      for (int i = 0; i < 4000 && rows.cell(local, local ^ 1).messages == 0; ++i) usleep(5000);
+      wait_until([&] { return rows.cell(local, local ^ 1).messages != 0; });
     }
     usleep(200'000);
     *step.partner_bit = -1;
@@ -463,11 +464,11 @@ std::pair<nlohmann::json, std::vector<CpuSet>> report_of_crossed(
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
     for (int local = 0; local < kRanks; ++local) {
-      for (int i = 0; i < 4000 && rows.cell(local, local ^ 2).messages == 0; ++i) usleep(5000);
+      wait_until([&] { return rows.cell(local, local ^ 2).messages != 0; });
     }
     const auto tick = rows.header().tick;
-    for (int i = 0; i < 4000 && rows.header().tick < tick + 4; ++i) usleep(5000);
-    for (int i = 0; i < 4000 && !is_done(masks_of(step)); ++i) usleep(5000);
+    wait_until([&] { return rows.header().tick >= tick + 4; });
+    wait_until([&] { return is_done(masks_of(step)); });
     masks = masks_of(step);
     *step.partner_bit = -1;
   });
@@ -494,12 +495,12 @@ TEST_CASE("no interval has the time for which the step was stopped, and the repo
     _exit(0);
   }
   const Rank rows = attach(step.segment.get());
-  for (int i = 0; i < 4000 && rows.header().tick < 2; ++i) usleep(5000);
+  wait_until([&] { return rows.header().tick >= 2; });
   CHECK(kill(mapper, SIGSTOP) == 0);
   usleep(2'500'000);
   CHECK(kill(mapper, SIGCONT) == 0);
   const auto tick = rows.header().tick;
-  for (int i = 0; i < 4000 && rows.header().tick < tick + 2; ++i) usleep(5000);
+  wait_until([&] { return rows.header().tick >= tick + 2; });
   *step.partner_bit = -1;
   waitpid(mapper, nullptr, 0);
   for (const int end : channel) close(end);

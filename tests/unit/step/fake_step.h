@@ -14,6 +14,7 @@
 #include "mapcore/binding/affinity.h"
 #include "mapcore/segment/segment_create.h"
 #include "mapcore/segment/used_cells.h"
+#include "tests/unit/step/wait_until.h"
 
 namespace fake_step {
 using namespace ondeloc;
@@ -21,6 +22,8 @@ using namespace ondeloc;
 inline constexpr int kRanks = 4;
 // A value for partner_bit: ranks 0 and 1 send to other nodes, ranks 2 and 3 send nothing.
 inline constexpr int kOffNode = kRanks;
+// A rank ends then whatever happens, so that no test waits for it without a limit.
+inline constexpr unsigned kLongestSeconds = 900;
 
 // The segment as a rank maps it.
 struct Rank {
@@ -58,6 +61,7 @@ struct Habit {
 // Runs a rank: sends to rank `local ^ *partner_bit` until *partner_bit is negative, then detaches.
 [[noreturn]] inline void be_rank(int fd, int local, const CpuSet& mask,
                                  const volatile int* partner_bit, const Habit& habit) {
+  alarm(kLongestSeconds);
   if (!set_affinity(0, mask)) _exit(1);
   const TaskSlot task{static_cast<unsigned>(local), static_cast<unsigned>(local), getpid(),
                       process_start_time(getpid()), mask.words()};
@@ -106,8 +110,7 @@ struct Step {
     // A mapper without a channel that finds no rank at first takes the step for over, so wait.
     const Rank all = attach(segment.get());
     for (int local = 0; local < kRanks; ++local)
-      for (int i = 0; i < 4000 && all.slot(local).task_state != ONDELOC_TASK_READY; ++i)
-        usleep(5000);
+      wait_until([&] { return all.slot(local).task_state == ONDELOC_TASK_READY; });
   }
   // True if every process has ended.
   bool is_over() const {
