@@ -119,7 +119,7 @@ Traffic::Traffic(const CommMatrix& matrix) {
     return;
   }
   const auto n = static_cast<std::size_t>(matrix.ranks);
-  reserve(n, 2 * matrix.entries.size());
+  restart(n, 2 * matrix.entries.size());
   auto sent = matrix.entries.begin();
   const std::uint32_t* from = rows->cells.get();
   std::vector<Edge> row(n);
@@ -148,7 +148,14 @@ Traffic::Traffic(const CommMatrix& matrix) {
   }
 }
 
-void Traffic::reserve(std::size_t ranks, std::size_t edges) {
+void Traffic::restart(std::size_t ranks, std::size_t edges) {
+  begin_.resize(1);
+  above_.clear();
+  edges_.clear();
+  messages_.clear();
+  strength_.clear();
+  total_ = total_messages_ = squares_ = 0;
+  has_empty_edges_ = false;
   begin_.reserve(ranks + 1);
   above_.reserve(ranks);
   strength_.reserve(ranks);
@@ -183,7 +190,7 @@ void Traffic::append(std::span<const Edge> row, std::span<const double> messages
 
 Traffic Traffic::weighed(double byte_weight, double message_bytes) const {
   Traffic out;
-  out.reserve(strength_.size(), edges_.size());
+  out.restart(strength_.size(), edges_.size());
   const std::vector<double> no_messages(strength_.size());
   std::vector<Edge> row;
   for (int i = 0; i < ranks(); ++i) {

@@ -45,6 +45,12 @@ class Traffic {
   Traffic() = default;
   explicit Traffic(const CommMatrix& matrix);
 
+  // For a caller that has the rows of S themselves: restart() drops all rows and keeps their
+  // memory, append() adds the row of the next rank, with ascending peers and the messages of each
+  // edge. Both rows of a pair have to be appended. `edges`: so many at most, both directions.
+  void restart(std::size_t ranks, std::size_t edges);
+  void append(std::span<const Edge> row, std::span<const double> messages);
+
   int ranks() const { return static_cast<int>(strength_.size()); }
   std::span<const Edge> edges(int rank) const {  // ascending peer
     const auto i = static_cast<std::size_t>(rank);
@@ -82,10 +88,6 @@ class Traffic {
   std::size_t pairs() const { return edges_.size() / 2; }
 
  private:
-  void reserve(std::size_t ranks, std::size_t edges);
-  // Appends the row of the next rank.
-  void append(std::span<const Edge> row, std::span<const double> messages);
-
   std::vector<std::size_t> begin_{0};
   std::vector<std::size_t> above_;  // of each row: the first edge with a larger peer
   std::vector<Edge> edges_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <utility>
 
 namespace ondeloc {
@@ -116,49 +117,66 @@ ondeloc_cell Counters::counted_by(int rank) const {
   return sum;
 }
 
-inline Counters::Growth Counters::take_growth(int from, int to) {
+inline Counters::Growth Counters::growth(int from, int to) const {
   const auto grown = [](std::uint64_t now, std::uint64_t last) {
     return now > last ? static_cast<double>(now - last) : 0.0;
   };
   const ondeloc_cell now = to == ranks_ ? total_off_node(from) : total(from, to);
-  ondeloc_cell& last = totals_[index(from, to)].last;
-  const Growth growth{grown(now.bytes, last.bytes), grown(now.messages, last.messages)};
-  if (growth.bytes > 0 || growth.messages > 0) last = now;
-  return growth;
+  const ondeloc_cell& last = totals_[index(from, to)].last;
+  return {grown(now.bytes, last.bytes), grown(now.messages, last.messages)};
 }
 
-// Writes by index and adds up in registers: where all ranks talk to all, the mapper spends a good
-// part of an interval here.
-std::size_t Counters::take_row(int from, std::size_t taken, CounterDelta& delta) {
-  double messages = 0;
+inline void Counters::settle(int from, int to) {
+  totals_[index(from, to)].last = to == ranks_ ? total_off_node(from) : total(from, to);
+}
+
+// Each pair is taken twice, with the larger rank in the end.
+inline Counters::Growth Counters::take_pair(int rank, int peer) {
+  const Growth sent = growth(rank, peer), received = growth(peer, rank);
+  if (peer < rank) {
+    if (sent.bytes > 0 || sent.messages > 0) settle(rank, peer);
+    if (received.bytes > 0 || received.messages > 0) settle(peer, rank);
+  }
+  return {sent.bytes + received.bytes, sent.messages + received.messages};
+}
+
+void Counters::take_off_node(int rank) {
+  const Growth off_node = growth(rank, ranks_);
+  if (off_node.bytes == 0 && off_node.messages == 0) return;
+  settle(rank, ranks_);
+  delta_.off_node[static_cast<std::size_t>(rank)] = off_node.bytes;
+  delta_.off_node_messages += off_node.messages;
+}
+
+// The rows of the traffic are made here without a matrix between: where all ranks talk to all, the
+// mapper spends a good part of an interval here.
+void Counters::take_row(int rank) {
+  std::size_t length = 0;
   for (std::size_t word = 0; word < row_words_; ++word)
-    for (std::uint64_t left = std::exchange(raised_[first_word(from) + word], 0); left != 0;
+    for (std::uint64_t left = std::exchange(raised_[first_word(rank) + word], 0); left != 0;
          left &= left - 1) {
-      const int to = static_cast<int>(64 * word) + std::countr_zero(left);
-      const Growth growth = take_growth(from, to);
-      if (to == from || (growth.bytes == 0 && growth.messages == 0)) continue;
-      if (to == ranks_) {
-        delta.off_node[static_cast<std::size_t>(from)] = growth.bytes;
-        delta.off_node_messages += growth.messages;
-      } else {
-        delta.matrix.entries[taken++] = {from, to, growth.bytes, growth.messages};
-        messages += growth.messages;
-      }
+      const int peer = static_cast<int>(64 * word) + std::countr_zero(left);
+      if (peer == ranks_) take_off_node(rank);
+      if (peer == ranks_ || peer == rank) continue;
+      const Growth both = take_pair(rank, peer);
+      if (both.bytes == 0 && both.messages == 0) continue;
+      row_[length] = {peer, both.bytes};
+      row_messages_[length++] = both.messages;
     }
-  delta.messages += messages;
-  return taken;
+  delta_.traffic.append(std::span(row_).first(length), std::span(row_messages_).first(length));
 }
 
-CounterDelta Counters::take_delta() {
-  CounterDelta delta;
-  std::size_t raised = 0, taken = 0;
+const CounterDelta& Counters::take_delta() {
+  std::size_t raised = 0;
   for (const std::uint64_t word : raised_) raised += static_cast<std::size_t>(std::popcount(word));
-  delta.matrix.ranks = ranks_;
-  delta.matrix.entries.resize(raised);
-  delta.off_node.resize(static_cast<std::size_t>(ranks_));
-  for (int from = 0; from < ranks_; ++from) taken = take_row(from, taken, delta);
-  delta.matrix.entries.resize(taken);
-  return delta;
+  const auto n = static_cast<std::size_t>(ranks_);
+  row_.resize(n);
+  row_messages_.resize(n);
+  delta_.traffic.restart(n, raised);
+  delta_.off_node.assign(n, 0);
+  delta_.off_node_messages = 0;
+  for (int rank = 0; rank < ranks_; ++rank) take_row(rank);
+  return delta_;
 }
 
 }  // namespace ondeloc

@@ -8,8 +8,8 @@
 // from the segment's rows, or from ROW events (transport=pmix); the larger of two totals counts, so
 // that a lost event makes a total old, never wrong. The totals of single ranks off the node are
 // read from the segment when they are asked for; those of ROW events are kept. Memory: 32 n^2
-// bytes, with windows 48 n^2; with ROW events at most ONDELOC_PEER_CELLS_MAX totals a rank beside
-// them. Thread safety: for one thread.
+// bytes, with windows 48 n^2, and up to 24 n^2 for the growth; with ROW events at most
+// ONDELOC_PEER_CELLS_MAX totals a rank beside them. Thread safety: for one thread.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,9 @@
 namespace ondeloc {
 
 struct CounterDelta {
-  CommMatrix matrix;             // by local rank
+  Traffic traffic;               // between local ranks
   std::vector<double> off_node;  // bytes per local rank
   double off_node_messages = 0;
-  double messages = 0;
 };
 
 class Counters {
@@ -37,8 +36,9 @@ class Counters {
   void add_row_event(const SegmentView& view, const RowRecord& row);
 
   // Returns the growth of the counters since the last call, at the first call all they count. A
-  // counter that went back counts as unchanged.
-  CounterDelta take_delta();
+  // counter that went back counts as unchanged. The reference is valid until the next call, which
+  // uses its memory again: fresh memory of that size would come from the kernel in each interval.
+  const CounterDelta& take_delta();
 
   ondeloc_cell total(int from, int to) const { return with_fetched(index(from, to), to, from); }
   ondeloc_cell total_off_node(int rank) const {
@@ -66,18 +66,25 @@ class Counters {
   }
   void raise_sent(int from, int to, const ondeloc_cell& seen);
   void raise_fetched(int fetcher, int source, const ondeloc_cell& seen);
-  // Notes that total(from, to), or with `to` = ranks_ total_off_node(from), may have grown.
-  void mark(int from, int to) {
-    raised_[first_word(from) + static_cast<std::size_t>(to) / 64] |= std::uint64_t{1} << to % 64;
+  // Notes that the totals between two ranks may have grown; with `other` = ranks_, that
+  // total_off_node(rank) may.
+  void mark(int rank, int other) {
+    set_bit(rank, other);
+    if (other < ranks_) set_bit(other, rank);
+  }
+  void set_bit(int row, int at) {
+    raised_[first_word(row) + static_cast<std::size_t>(at) / 64] |= std::uint64_t{1} << at % 64;
   }
   std::size_t first_word(int from) const { return static_cast<std::size_t>(from) * row_words_; }
   struct Growth {
     double bytes = 0, messages = 0;
   };
-  Growth take_growth(int from, int to);
-  // Writes the growth of a rank's cells to delta.matrix.entries from index `taken` on, and returns
-  // the index behind them.
-  std::size_t take_row(int from, std::size_t taken, CounterDelta& delta);
+  Growth growth(int from, int to) const;
+  // The totals count from now on.
+  void settle(int from, int to);
+  Growth take_pair(int rank, int peer);
+  void take_off_node(int rank);
+  void take_row(int rank);
 
   // The totals off the node that ROW events of a rank have told, sent or fetched. The row's own
   // off-node cell and those of single ranks come in several events.
@@ -96,10 +103,13 @@ class Counters {
     ondeloc_cell now{}, last{};  // last: at the last delta
   };
   std::vector<Totals> totals_;  // both on one cache line: most ranks talk to few others
-  // A bit for each cell that may have grown since the last delta, row_words_ words a row: most
-  // pairs of ranks send nothing.
+  // A bit for each pair whose totals may have grown since the last delta, in the rows of both
+  // ranks, row_words_ words a row: most pairs of ranks send nothing.
   std::size_t row_words_;
   std::vector<std::uint64_t> raised_;
+  CounterDelta delta_;
+  std::vector<Traffic::Edge> row_;  // of take_row()
+  std::vector<double> row_messages_;
   std::vector<ondeloc_cell> fetched_;  // rows by fetcher; empty while nobody has a window
   std::vector<OffNodeOfRank> told_;    // empty without ROW events
 };

@@ -173,7 +173,7 @@ ReportInterval MappingRound::measure(const CounterDelta& delta, const Traffic& t
   ReportInterval line;
   line.decision = name_of(DecisionKind::kWaits);
   line.bytes = traffic.total();
-  line.messages = delta.messages;
+  line.messages = traffic.total_messages();
   for (const double bytes : delta.off_node) line.off_node_bytes += bytes;
   const Cost now =
       evaluate(model_, placement_.slots().slots, traffic, placement_.current(), delta.off_node);
@@ -204,7 +204,7 @@ void MappingRound::count_levels(const TrafficChange& levels, ReportInterval& lin
 }
 
 ReportInterval MappingRound::measure(const CounterDelta& delta) {
-  const Traffic traffic(delta.matrix);
+  const Traffic& traffic = delta.traffic;
   ReportInterval line = measure(delta, traffic);
   count_levels(levels_of(traffic), line);
   return line;
@@ -212,7 +212,7 @@ ReportInterval MappingRound::measure(const CounterDelta& delta) {
 
 ReportInterval MappingRound::run(const CounterDelta& delta, double seconds) {
   const auto start = std::chrono::steady_clock::now();
-  const Traffic traffic(delta.matrix);
+  const Traffic& traffic = delta.traffic;
   ReportInterval line = measure(delta, traffic);
   count_levels(levels_of(traffic), line);
   Mapping chosen;
@@ -250,7 +250,7 @@ std::optional<Mapping> MappingRound::recorded(Mapping mapping, const RecordedTur
 
 ReportInterval MappingRound::repeat(const CounterDelta& delta,
                                     std::span<const RecordedTurn> turns) {
-  const Traffic traffic(delta.matrix);
+  const Traffic& traffic = delta.traffic;
   ReportInterval line = measure(delta, traffic);
   count_levels(levels_of(traffic), line);
   if (placement_.keeps_bindings()) {
@@ -295,7 +295,7 @@ std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delt
   const Mapping nearer = placement_.inside_allowed(ranks_);
   if (!placement_.changes(nearer) || !placement_.pages_fit(nearer, following_memory(nearer)))
     return std::nullopt;
-  const Traffic traffic(delta.matrix);
+  const Traffic& traffic = delta.traffic;
   ReportInterval line = measure(delta, traffic);
   count_levels(levels_of(traffic), line);
   line.decision = name_of(DecisionKind::kFollows);
@@ -306,7 +306,7 @@ std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delt
 }
 
 std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& delta) {
-  const Traffic traffic(delta.matrix);
+  const Traffic& traffic = delta.traffic;
   ReportInterval line = measure(delta, traffic);
   const TrafficChange levels = levels_of(traffic);
   const auto applied = placement_.follow_cpuset(whole_, ranks_);

@@ -255,7 +255,7 @@ class OnlineMapper {
     if (!ranks().any_attached() || !placement_) return;
     const auto read_from = Clock::now();
     if (config_.read_rows) counters_.read_rows(step_.view());
-    const CounterDelta delta = counters_.take_delta();
+    const CounterDelta& delta = counters_.take_delta();
     const double read_us = 1e6 * seconds_between(read_from, Clock::now());
     ReportInterval line = over_ ? round_->measure(delta) : map(delta, seconds);
     line.t = seconds_between(started_, now);

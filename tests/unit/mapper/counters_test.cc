@@ -66,15 +66,15 @@ TEST_CASE("fetched data counts from its source to the rank that fetched it") {
   CHECK(same(counters.counted_by(0), {107, 3}));
   CHECK(same(counters.counted_by(1), {49, 7}));
   const CounterDelta first = counters.take_delta();
-  REQUIRE(first.matrix.entries.size() == 1);
-  CHECK(first.matrix.entries[0].bytes == 140);
+  REQUIRE(first.traffic.pairs() == 1);
+  CHECK(first.traffic.edges(0)[0].bytes == 140);
   CHECK(first.off_node == std::vector<double>{7, 9, 0});
   rows.fetched(1, 0) = {50, 5};
   counters.read_rows(rows.view());
   const CounterDelta second = counters.take_delta();
-  REQUIRE(second.matrix.entries.size() == 1);
-  CHECK(second.matrix.entries[0].bytes == 10);
-  CHECK(second.messages == 1);
+  REQUIRE(second.traffic.pairs() == 1);
+  CHECK(second.traffic.edges(1)[0].bytes == 10);
+  CHECK(second.traffic.total_messages() == 1);
 }
 
 TEST_CASE("only cells that are marked as in use are read") {
@@ -87,7 +87,7 @@ TEST_CASE("only cells that are marked as in use are read") {
   used_cells_of(rows.row(0), 3, 8).words[0] |= ~std::uint64_t{7};  // ranks that do not exist
   counters.read_rows(rows.view());
   CHECK(same(counters.total(0, 2), {5, 1}));
-  CHECK(counters.take_delta().matrix.entries.size() == 1);
+  CHECK(counters.take_delta().traffic.pairs() == 1);
 }
 
 TEST_CASE("growth is taken once from every cell, whatever the number of ranks") {
@@ -103,15 +103,26 @@ TEST_CASE("growth is taken once from every cell, whatever the number of ranks") 
     row.entries = {{4, 0, {5, 1}}};
     counters.add_row_event(rows.view(), row);
     const CounterDelta delta = counters.take_delta();
-    REQUIRE(delta.matrix.entries.size() == 2);
-    CHECK(delta.matrix.entries[0].bytes == 10);
-    CHECK(delta.matrix.entries[1].src == 1);
+    REQUIRE(delta.traffic.ranks() == ranks);
+    REQUIRE(delta.traffic.pairs() == 1);
+    for (const int rank : {0, 1}) {
+      CHECK(delta.traffic.edges(rank)[0].peer == 1 - rank);
+      CHECK(delta.traffic.edges(rank)[0].bytes == 15);
+      CHECK(delta.traffic.messages(rank)[0] == 2);
+    }
     CHECK(delta.off_node[0] == 30);
     CHECK(delta.off_node.size() == static_cast<std::size_t>(ranks));
-    CHECK(delta.messages == 2);
+    CHECK(delta.traffic.total_messages() == 2);
     const CounterDelta again = counters.take_delta();
-    CHECK(again.matrix.entries.empty());
+    CHECK(again.traffic.pairs() == 0);
     CHECK(again.off_node[0] == 0);
+    row.entries = {{4, 0, {8, 1}}, {ONDELOC_ROW_OFF_NODE, 0, {1, 1}}};  // one direction goes on
+    counters.add_row_event(rows.view(), row);
+    const CounterDelta later = counters.take_delta();
+    REQUIRE(later.traffic.pairs() == 1);
+    CHECK(later.traffic.edges(0)[0].bytes == 3);
+    CHECK(later.traffic.total_messages() == 0);
+    CHECK(later.off_node[1] == 1);
   }
 }
 

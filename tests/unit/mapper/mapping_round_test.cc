@@ -17,8 +17,7 @@ namespace {
 // Two pairs, each on two NUMA nodes.
 CounterDelta two_pairs() {
   CounterDelta delta;
-  delta.matrix.ranks = 4;
-  delta.matrix.entries = {{0, 2, 1e9, 100}, {1, 3, 1e9, 100}};
+  delta.traffic = Traffic(CommMatrix::from_entries(4, {{0, 2, 1e9, 100}, {1, 3, 1e9, 100}}));
   delta.off_node.resize(4);
   return delta;
 }
@@ -249,8 +248,7 @@ TEST_CASE("ranks whose bytes leave the node move to the node of their adapter") 
   const Options options = *parse_options("online,decide=always");
   MappingRound turn(options, machine, *placement, ranks);
   CounterDelta delta;
-  delta.matrix.ranks = 4;
-  delta.matrix.entries = {{0, 1, 1e6, 100}, {2, 3, 1e6, 100}};
+  delta.traffic = Traffic(CommMatrix::from_entries(4, {{0, 1, 1e6, 100}, {2, 3, 1e6, 100}}));
   delta.off_node = {1e9, 1e9, 0, 0};
   turn.use_adapters({0, 0, std::nullopt, std::nullopt});
   const ReportInterval line = turn.run(delta, 0.5);

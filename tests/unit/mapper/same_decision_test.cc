@@ -87,8 +87,8 @@ void check_series(const std::vector<CommMatrix>& series, const std::string& keys
     const bool due = static_cast<std::uint32_t>(intervals) * kFloorMs >= interval.milliseconds();
     REQUIRE(due == replay.steps[t].looked());
     if (!due) continue;
-    const CounterDelta delta{CommMatrix::from_entries(kRanks, std::exchange(counted, {})),
-                             std::exchange(left, std::vector<double>(kRanks)), 0, 0};
+    const CounterDelta delta{Traffic(CommMatrix::from_entries(kRanks, std::exchange(counted, {}))),
+                             std::exchange(left, std::vector<double>(kRanks)), 0};
     const ReportInterval line = round.run(delta, 1e-3 * kFloorMs * std::exchange(intervals, 0));
     compare(replay.steps[t], line);
     seen.insert(line.decision);
