@@ -12,7 +12,9 @@ Counters::Counters(int local_ranks)
     : ranks_(local_ranks),
       totals_(index(local_ranks, 0)),
       row_words_(static_cast<std::size_t>(local_ranks) / 64 + 1),
-      raised_(first_word(local_ranks)) {}
+      raised_(first_word(local_ranks)),
+      row_(static_cast<std::size_t>(local_ranks)),
+      row_messages_(static_cast<std::size_t>(local_ranks)) {}
 
 namespace {
 
@@ -121,28 +123,26 @@ inline Counters::Growth Counters::growth(int from, int to) const {
   const auto grown = [](std::uint64_t now, std::uint64_t last) {
     return now > last ? static_cast<double>(now - last) : 0.0;
   };
-  const ondeloc_cell now = to == ranks_ ? total_off_node(from) : total(from, to);
+  const ondeloc_cell total = now(from, to);
   const ondeloc_cell& last = totals_[index(from, to)].last;
-  return {grown(now.bytes, last.bytes), grown(now.messages, last.messages)};
+  return {grown(total.bytes, last.bytes), grown(total.messages, last.messages)};
 }
 
-inline void Counters::settle(int from, int to) {
-  totals_[index(from, to)].last = to == ranks_ ? total_off_node(from) : total(from, to);
-}
+inline void Counters::settle(int from, int to) { totals_[index(from, to)].last = now(from, to); }
 
 // Each pair is taken twice, with the larger rank in the end.
 inline Counters::Growth Counters::take_pair(int rank, int peer) {
   const Growth sent = growth(rank, peer), received = growth(peer, rank);
   if (peer < rank) {
-    if (sent.bytes > 0 || sent.messages > 0) settle(rank, peer);
-    if (received.bytes > 0 || received.messages > 0) settle(peer, rank);
+    if (sent.any()) settle(rank, peer);
+    if (received.any()) settle(peer, rank);
   }
   return {sent.bytes + received.bytes, sent.messages + received.messages};
 }
 
 void Counters::take_off_node(int rank) {
   const Growth off_node = growth(rank, ranks_);
-  if (off_node.bytes == 0 && off_node.messages == 0) return;
+  if (!off_node.any()) return;
   settle(rank, ranks_);
   delta_.off_node[static_cast<std::size_t>(rank)] = off_node.bytes;
   delta_.off_node_messages += off_node.messages;
@@ -159,7 +159,7 @@ void Counters::take_row(int rank) {
       if (peer == ranks_) take_off_node(rank);
       if (peer == ranks_ || peer == rank) continue;
       const Growth both = take_pair(rank, peer);
-      if (both.bytes == 0 && both.messages == 0) continue;
+      if (!both.any()) continue;
       row_[length] = {peer, both.bytes};
       row_messages_[length++] = both.messages;
     }
@@ -170,8 +170,6 @@ const CounterDelta& Counters::take_delta() {
   std::size_t raised = 0;
   for (const std::uint64_t word : raised_) raised += static_cast<std::size_t>(std::popcount(word));
   const auto n = static_cast<std::size_t>(ranks_);
-  row_.resize(n);
-  row_messages_.resize(n);
   delta_.traffic.restart(n, raised);
   delta_.off_node.assign(n, 0);
   delta_.off_node_messages = 0;

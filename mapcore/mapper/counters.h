@@ -78,7 +78,12 @@ class Counters {
   std::size_t first_word(int from) const { return static_cast<std::size_t>(from) * row_words_; }
   struct Growth {
     double bytes = 0, messages = 0;
+    bool any() const { return bytes > 0 || messages > 0; }
   };
+  // total(), or with `to` = ranks_ total_off_node().
+  ondeloc_cell now(int from, int to) const {
+    return to == ranks_ ? total_off_node(from) : total(from, to);
+  }
   Growth growth(int from, int to) const;
   // The totals count from now on.
   void settle(int from, int to);

@@ -87,35 +87,32 @@ std::vector<FollowingMemory> MappingRound::following_memory(const Mapping& mappi
   return memory;
 }
 
-double MappingRound::cost_of(const Mapping& mapping, const Traffic& traffic,
-                             const CounterDelta& delta) const {
-  return evaluate(model_, placement_.slots().slots, traffic, mapping, delta.off_node).total;
+double MappingRound::cost_of(const Mapping& mapping, const CounterDelta& delta) const {
+  return evaluate(model_, placement_.slots().slots, delta.traffic, mapping, delta.off_node).total;
 }
 
-double MappingRound::cost_at_start(const Traffic& traffic, const CounterDelta& delta,
-                                   double cost_now) {
+double MappingRound::cost_at_start(const CounterDelta& delta, double cost_now) {
   if (start_.size() != placement_.current().size() || !is_valid(start_, placement_.slots().slots))
     start_ = placement_.current();
-  return start_ == placement_.current() ? cost_now : cost_of(start_, traffic, delta);
+  return start_ == placement_.current() ? cost_now : cost_of(start_, delta);
 }
 
-Result<Mapping> MappingRound::map(const Traffic& traffic, const CounterDelta& delta) {
+Result<Mapping> MappingRound::map(const CounterDelta& delta) {
   if (!decider_.asks_for_mapping()) return placement_.current();
   const SlotPlan& plan = placement_.slots();
-  return known_.compute(options_.algorithm, {plan.machine, plan.slots, traffic, model_,
+  return known_.compute(options_.algorithm, {plan.machine, plan.slots, delta.traffic, model_,
                                              placement_.current(), delta.off_node, &whole_});
 }
 
 // The mapping with pinned ranks left in place and ranks near their GPUs.
-Mapping MappingRound::permitted(Mapping wanted, const Traffic& traffic,
-                                const CounterDelta& delta) const {
+Mapping MappingRound::permitted(Mapping wanted, const CounterDelta& delta) const {
   const SlotSet& slots = placement_.slots().slots;
   const AllowedCpus allowed = placement_.constraints(ranks_);
   const bool torn = count_outside(wanted, slots, allowed) > 0;
   wanted = placement_.without_pinned(std::move(wanted), ranks_);
   if (!torn) return wanted;
   return improve_allowed(std::move(wanted), slots, allowed,
-                         [&](const Mapping& mapping) { return cost_of(mapping, traffic, delta); });
+                         [&](const Mapping& mapping) { return cost_of(mapping, delta); });
 }
 
 // Valid while `option` is. A rank whose memory cannot follow loses more than any message mapping
@@ -134,25 +131,24 @@ Candidate MappingRound::candidate(Option& option) {
           [this, &option, memory] { return placement_.pages_fit(option.mapping, memory()); }};
 }
 
-Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
-                              double cost_now, Mapping& chosen) {
-  const double cost_start = cost_at_start(traffic, delta, cost_now);
+Decision MappingRound::decide(const CounterDelta& delta, double seconds, double cost_now,
+                              Mapping& chosen) {
+  const double cost_start = cost_at_start(delta, cost_now);
   const Observation seen{
-      traffic,
+      delta.traffic,
       seconds,
       cost_now,
       cost_start,
       placement_.keeps_bindings() && !only_watches_,
-      std::accumulate(delta.off_node.begin(), delta.off_node.end(), traffic.total())};
+      std::accumulate(delta.off_node.begin(), delta.off_node.end(), delta.traffic.total())};
   if (const auto clear = decider_.observe(seen)) return *clear;
-  auto mapped = map(traffic, delta);
+  auto mapped = map(delta);
   if (!mapped) {
     placement_.notes().insert(mapped.error().message());
     return decider_.undecided(DecisionKind::kFailed);
   }
-  Option wanted{permitted(*std::move(mapped), traffic, delta), 0, {}};
-  wanted.cost =
-      wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, traffic, delta);
+  Option wanted{permitted(*std::move(mapped), delta), 0, {}};
+  wanted.cost = wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, delta);
   Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};
   if (!decider_.is_on_trial()) proven_ = placement_.current();
   Option proven{placement_.without_pinned(proven_, ranks_), 0, {}};
@@ -169,14 +165,14 @@ Decision MappingRound::decide(const Traffic& traffic, const CounterDelta& delta,
   return decision;
 }
 
-ReportInterval MappingRound::measure(const CounterDelta& delta, const Traffic& traffic) const {
+ReportInterval MappingRound::line_of(const CounterDelta& delta) const {
   ReportInterval line;
   line.decision = name_of(DecisionKind::kWaits);
-  line.bytes = traffic.total();
-  line.messages = traffic.total_messages();
+  line.bytes = delta.traffic.total();
+  line.messages = delta.traffic.total_messages();
   for (const double bytes : delta.off_node) line.off_node_bytes += bytes;
-  const Cost now =
-      evaluate(model_, placement_.slots().slots, traffic, placement_.current(), delta.off_node);
+  const Cost now = evaluate(model_, placement_.slots().slots, delta.traffic, placement_.current(),
+                            delta.off_node);
   line.remote_share_before = line.remote_share_after = now.remote_share;
   line.peak_load_before = line.peak_load_after = now.peak_load;
   line.cost_before = line.cost_after = now.total;
@@ -204,23 +200,20 @@ void MappingRound::count_levels(const TrafficChange& levels, ReportInterval& lin
 }
 
 ReportInterval MappingRound::measure(const CounterDelta& delta) {
-  const Traffic& traffic = delta.traffic;
-  ReportInterval line = measure(delta, traffic);
-  count_levels(levels_of(traffic), line);
+  ReportInterval line = line_of(delta);
+  count_levels(levels_of(delta.traffic), line);
   return line;
 }
 
 ReportInterval MappingRound::run(const CounterDelta& delta, double seconds) {
   const auto start = std::chrono::steady_clock::now();
-  const Traffic& traffic = delta.traffic;
-  ReportInterval line = measure(delta, traffic);
-  count_levels(levels_of(traffic), line);
+  ReportInterval line = measure(delta);
   Mapping chosen;
-  const Decision decision = decide(traffic, delta, seconds, line.cost_before, chosen);
+  const Decision decision = decide(delta, seconds, line.cost_before, chosen);
   note_decision(decision, line);
   line.compute_us =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-  if (decision.moves()) note_applied(placement_.apply(chosen, ranks_), delta, traffic, line);
+  if (decision.moves()) note_applied(placement_.apply(chosen, ranks_), delta, line);
   return line;
 }
 
@@ -250,9 +243,7 @@ std::optional<Mapping> MappingRound::recorded(Mapping mapping, const RecordedTur
 
 ReportInterval MappingRound::repeat(const CounterDelta& delta,
                                     std::span<const RecordedTurn> turns) {
-  const Traffic& traffic = delta.traffic;
-  ReportInterval line = measure(delta, traffic);
-  count_levels(levels_of(traffic), line);
+  ReportInterval line = measure(delta);
   if (placement_.keeps_bindings()) {
     line.decision = name_of(DecisionKind::kFixed);
     return line;
@@ -267,26 +258,25 @@ ReportInterval MappingRound::repeat(const CounterDelta& delta,
       continue;
     }
     line.decision = name_of(DecisionKind::kRepeats);
-    note_applied(placement_.apply(placement_.without_pinned(*wanted, ranks_), ranks_), delta,
-                 traffic, line);
+    note_applied(placement_.apply(placement_.without_pinned(*wanted, ranks_), ranks_), delta, line);
   }
   return line;
 }
 
 void MappingRound::note_applied(const ApplyResult& applied, const CounterDelta& delta,
-                                const Traffic& traffic, ReportInterval& line) const {
+                                ReportInterval& line) const {
   for (const LocalRank rank : applied.moved) {
     line.moved.push_back(ranks_.at(rank).world.value);
     line.moved_to.push_back(placement_.cpus_of(rank).to_list());
   }
   line.remapped = !applied.moved.empty();
-  const Cost then =
-      evaluate(model_, placement_.slots().slots, traffic, placement_.current(), delta.off_node);
+  const Cost then = evaluate(model_, placement_.slots().slots, delta.traffic, placement_.current(),
+                             delta.off_node);
   line.remote_share_after = then.remote_share;
   line.peak_load_after = then.peak_load;
   line.cost_after = then.total;
   TrafficChange change = change_of(line.domains);
-  change.after = domains_of(placement_.current(), traffic);
+  change.after = domains_of(placement_.current(), delta.traffic);
   line.domains = report_domains(change);
 }
 
@@ -295,20 +285,17 @@ std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delt
   const Mapping nearer = placement_.inside_allowed(ranks_);
   if (!placement_.changes(nearer) || !placement_.pages_fit(nearer, following_memory(nearer)))
     return std::nullopt;
-  const Traffic& traffic = delta.traffic;
-  ReportInterval line = measure(delta, traffic);
-  count_levels(levels_of(traffic), line);
+  ReportInterval line = measure(delta);
   line.decision = name_of(DecisionKind::kFollows);
   start_.clear();
   decider_.forget_costs();
-  note_applied(placement_.apply(nearer, ranks_), delta, traffic, line);
+  note_applied(placement_.apply(nearer, ranks_), delta, line);
   return line;
 }
 
 std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& delta) {
-  const Traffic& traffic = delta.traffic;
-  ReportInterval line = measure(delta, traffic);
-  const TrafficChange levels = levels_of(traffic);
+  ReportInterval line = line_of(delta);
+  const TrafficChange levels = levels_of(delta.traffic);
   const auto applied = placement_.follow_cpuset(whole_, ranks_);
   if (!applied) return std::nullopt;
   count_levels(levels, line);
@@ -317,7 +304,7 @@ std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& de
   known_.forget();
   start_.clear();
   decider_.forget_costs();
-  note_applied(*applied, delta, traffic, line);
+  note_applied(*applied, delta, line);
   return line;
 }
 

@@ -61,21 +61,20 @@ class MappingRound {
     double cost = 0;
     std::optional<std::vector<FollowingMemory>> memory;
   };
-  ReportInterval measure(const CounterDelta& delta, const Traffic& traffic) const;
-  double cost_of(const Mapping& mapping, const Traffic& traffic, const CounterDelta& delta) const;
-  double cost_at_start(const Traffic& traffic, const CounterDelta& delta, double cost_now);
-  Result<Mapping> map(const Traffic& traffic, const CounterDelta& delta);
-  Mapping permitted(Mapping wanted, const Traffic& traffic, const CounterDelta& delta) const;
+  ReportInterval line_of(const CounterDelta& delta) const;
+  double cost_of(const Mapping& mapping, const CounterDelta& delta) const;
+  double cost_at_start(const CounterDelta& delta, double cost_now);
+  Result<Mapping> map(const CounterDelta& delta);
+  Mapping permitted(Mapping wanted, const CounterDelta& delta) const;
   Candidate candidate(Option& option);
-  Decision decide(const Traffic& traffic, const CounterDelta& delta, double seconds,
-                  double cost_now, Mapping& chosen);
+  Decision decide(const CounterDelta& delta, double seconds, double cost_now, Mapping& chosen);
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
   std::vector<FollowingMemory> following_memory(const Mapping& mapping);
   CostModel model_of_step() const;
   DomainTraffic domains_of(const Mapping& mapping, const Traffic& traffic) const;
   TrafficChange levels_of(const Traffic& traffic) const;
   void count_levels(const TrafficChange& levels, ReportInterval& line);
-  void note_applied(const ApplyResult& applied, const CounterDelta& delta, const Traffic& traffic,
+  void note_applied(const ApplyResult& applied, const CounterDelta& delta,
                     ReportInterval& line) const;
 
   const Options& options_;
