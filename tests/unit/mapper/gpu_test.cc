@@ -36,8 +36,6 @@ using namespace fake_step;
 
 const char* const kGpus[] = {"0000:10:00.0", "0000:20:00.0"};  // of made-2n-2gpu.xml, by node
 
-constexpr const char* kOptions = "online,interval=50ms,max-interval=200ms";
-
 std::string two_gpus() { return test_data() + "/topologies/made-2n-2gpu.xml"; }
 
 // The process has the render node of this GPU open.
@@ -51,24 +49,29 @@ void environment(MadeTree& tree, pid_t pid, const std::string& entry) {
   tree.write(fmt::format("/proc/{}/environ", pid), entry);
 }
 
-// A step of four ranks, two on each node, of which 0 and 2, and 1 and 3, are partners. Calls
-// `open_gpus` when intervals have ended: a GPU is often opened after MPI_Init.
-nlohmann::json run_step(
-    const Step& step, const MadeTree& tree, bool waits, const char* options = kOptions,
-    const std::string& topology = two_gpus(), const std::string& nvml = "/nowhere",
-    const std::function<void()>& open_gpus = [] {}) {
+struct Setting {
+  const char* options = "online,interval=50ms,max-interval=200ms";
+  std::string topology = two_gpus();
+  std::string nvml = "/nowhere";
+  // Called when intervals have ended: a GPU is often opened after MPI_Init.
+  std::function<void()> open_gpus = [] {};
+};
+
+// A step of four ranks, two on each node, of which 0 and 2, and 1 and 3, are partners.
+nlohmann::json run_step(const Step& step, const MadeTree& tree, bool waits,
+                        const Setting& setting = {}) {
   const std::string pattern =
       (std::filesystem::temp_directory_path() / fmt::format("ondeloc-gpu-{}-%N.json", getpid()))
           .string();
   MapperConfig config;
   config.segment_fd = step.segment.get();
-  config.options = *parse_options(options);
+  config.options = *parse_options(setting.options);
   config.options.report = pattern;
   config.node = "n1";
   config.min_interval_ms = 10;
-  config.topology = topology;
+  config.topology = setting.topology;
   config.devices_root = tree.root();
-  config.nvml = nvml;
+  config.nvml = setting.nvml;
   config.sample_every = {};  // the tests see by the tick that an interval has ended
   std::atomic<bool> is_waiting = false;
   std::thread other([&] {
@@ -81,7 +84,7 @@ nlohmann::json run_step(
     const auto is_over = [&] { return waits ? moved() : rows.header().tick >= 6; };
     is_waiting = true;
     wait_until([&] { return rows.header().tick >= 2; });
-    open_gpus();
+    setting.open_gpus();
     wait_until(is_over);
     *step.partner_bit = -1;
   });
@@ -160,7 +163,8 @@ TEST_CASE("on a machine with one NUMA node nothing is said about the place of GP
   Step step(two_by_two(), std::vector<Habit>(kRanks), 2);
   MadeTree tree;
   tree.link_as_is(fmt::format("/proc/{}/fd/7", step.pids[2]), "/dev/dri/renderD190");
-  const auto report = run_step(step, tree, false, "online,interval=50ms", "numa:1 core:2 pu:1");
+  const auto report = run_step(
+      step, tree, false, {.options = "online,interval=50ms", .topology = "numa:1 core:2 pu:1"});
   CHECK(report["topology"]["numa"].size() == 1);
   CHECK(report["notes"].dump().find("GPUs:") == std::string::npos);
 }
@@ -169,8 +173,8 @@ TEST_CASE("a rank that Slurm put away from its GPU is moved to it", "[cpus]") {
   if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
   Step step(two_by_two(), std::vector<Habit>(kRanks), 1);  // partners are together: no other reason
   MadeTree tree;
-  const auto report = run_step(step, tree, true, kOptions, two_gpus(), "/nowhere",
-                               [&] { hold(tree, step.pids[0], 1); });
+  const auto report =
+      run_step(step, tree, true, {.open_gpus = [&] { hold(tree, step.pids[0], 1); }});
   CHECK(end_of(report, 0) == "1");
   CHECK(report["ranks"][0]["gpus_near_at_start"] == false);
   CHECK(report["ranks"][0]["gpus_near_at_end"] == true);
@@ -193,11 +197,13 @@ TEST_CASE("a rank that has all GPUs open is moved to the one that NVIDIA's drive
   }
   made.add(1, step.pids[0]);
   tree.link_as_is("/proc/self/ns/pid", "pid:[4026531836]");
-  const auto report = run_step(step, tree, true, kOptions, topology, made.path, [&] {
+  const auto open_gpus = [&] {
     for (const int minor : {0, 1})
       tree.link_as_is(fmt::format("/proc/{}/fd/{}", step.pids[0], 5 + minor),
                       fmt::format("/dev/nvidia{}", minor));
-  });
+  };
+  const auto report =
+      run_step(step, tree, true, {.topology = topology, .nvml = made.path, .open_gpus = open_gpus});
   INFO(report.dump(1));
   CHECK(end_of(report, 0) == "1");
   CHECK(report["ranks"][0]["gpu_source"] == "nvml");
@@ -211,8 +217,8 @@ TEST_CASE("a step that is only watched tells which ranks are away from their GPU
   MadeTree tree;
   hold(tree, step.pids[0], 1);
   hold(tree, step.pids[3], 1);
-  const auto report =
-      run_step(step, tree, false, "online,decide=never,interval=50ms,max-interval=200ms");
+  const auto report = run_step(step, tree, false,
+                               {.options = "online,decide=never,interval=50ms,max-interval=200ms"});
   CHECK(end_of(report, 0) == "0");
   CHECK(report["notes"].dump().find("GPUs: ranks 0 are bound away from their GPUs") !=
         std::string::npos);

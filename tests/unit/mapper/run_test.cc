@@ -69,6 +69,12 @@ MapperConfig config_for(const Step& step, const std::string& report) {
   return config;
 }
 
+// Each rank has to have sent to its partner: under load a child may start late.
+void wait_until_all_sent(const Rank& rows, int bit) {
+  for (int local = 0; local < kRanks; ++local)
+    wait_until([&] { return rows.cell(local, local ^ bit).messages != 0; });
+}
+
 // Runs the mapper until `other` has ended the step, which it is joined for. Closes the channel.
 nlohmann::json run_beside(std::thread& other, const Step& step, const int (&channel)[2]) {
   const std::string pattern = temporary_report();
@@ -101,18 +107,12 @@ TEST_CASE("partners are brought together while the ranks run, and the report tel
       return mask_of(0) != mask_of(3 ^ bit);
     };
     auto wait_for = [&](int bit) { wait_until([&] { return together(bit); }); };
-    // Each rank has to have sent to its partner: under load a child may start late.
-    const auto wait_until_all_sent = [&](int bit) {
-      for (int local = 0; local < kRanks; ++local) {
-        wait_until([&] { return rows.cell(local, local ^ bit).messages != 0; });
-      }
-    };
-    wait_until_all_sent(2);
+    wait_until_all_sent(rows, 2);
     wait_for(2);
     masks_then.push_back(together(2) ? "phase 1 together" : "phase 1 apart");
     *step.partner_bit = 1;
     wait_for(1);
-    wait_until_all_sent(1);
+    wait_until_all_sent(rows, 1);
     masks_then.push_back(together(1) ? "phase 2 together" : "phase 2 apart");
     *step.partner_bit = -1;
   });
@@ -417,9 +417,7 @@ nlohmann::json report_with(const std::vector<Habit>& habits) {
   Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)), habits);
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
-    for (int local = 0; local < kRanks; ++local) {
-      wait_until([&] { return rows.cell(local, local ^ 1).messages != 0; });
-    }
+    wait_until_all_sent(rows, 1);
     usleep(200'000);
     *step.partner_bit = -1;
   });
@@ -463,9 +461,7 @@ std::pair<nlohmann::json, std::vector<CpuSet>> report_of_crossed(
   std::vector<CpuSet> masks;
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
-    for (int local = 0; local < kRanks; ++local) {
-      wait_until([&] { return rows.cell(local, local ^ 2).messages != 0; });
-    }
+    wait_until_all_sent(rows, 2);
     const auto tick = rows.header().tick;
     wait_until([&] { return rows.header().tick >= tick + 4; });
     wait_until([&] { return is_done(masks_of(step)); });
