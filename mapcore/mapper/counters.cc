@@ -10,20 +10,39 @@ namespace ondeloc {
 
 Counters::Counters(int local_ranks)
     : ranks_(local_ranks),
-      totals_(index(local_ranks, 0)),
+      off_node_(static_cast<std::size_t>(local_ranks)),
       row_words_(static_cast<std::size_t>(local_ranks) / 64 + 1),
-      raised_(first_word(local_ranks)),
+      grown_(first_word(local_ranks)),
       row_(static_cast<std::size_t>(local_ranks)),
-      row_messages_(static_cast<std::size_t>(local_ranks)) {}
+      row_messages_(static_cast<std::size_t>(local_ranks)) {
+  // The first pair of rank i is that with i + 1. The first value wraps around to -1.
+  std::size_t before = static_cast<std::size_t>(-1);
+  for (std::size_t i = 0; i < off_node_.size(); ++i) {
+    pairs_before_.push_back(before);
+    before += off_node_.size() - i - 2;
+  }
+  pairs_.resize(off_node_.size() * (off_node_.size() - 1) / 2);
+}
 
 namespace {
 
-// True if the cell has grown.
-bool raise(ondeloc_cell& cell, const ondeloc_cell& seen) {
-  if (seen.bytes <= cell.bytes && seen.messages <= cell.messages) return false;
-  cell.bytes = std::max(cell.bytes, seen.bytes);
-  cell.messages = std::max(cell.messages, seen.messages);
+// Raises a total to what was seen of it, and adds to the growth. Returns true if the total grew.
+template <class Growth>
+bool raise(ondeloc_cell& total, const ondeloc_cell& seen, Growth& growth) {
+  if (seen.bytes <= total.bytes && seen.messages <= total.messages) return false;
+  const auto raise_one = [](std::uint64_t& now, std::uint64_t value, double& sum) {
+    if (value <= now) return;
+    sum += static_cast<double>(value - now);
+    now = value;
+  };
+  raise_one(total.bytes, seen.bytes, growth.bytes);
+  raise_one(total.messages, seen.messages, growth.messages);
   return true;
+}
+
+void raise(ondeloc_cell& total, const ondeloc_cell& seen) {
+  total.bytes = std::max(total.bytes, seen.bytes);
+  total.messages = std::max(total.messages, seen.messages);
 }
 
 void add_cell(ondeloc_cell& sum, const ondeloc_cell& cell) {
@@ -33,21 +52,48 @@ void add_cell(ondeloc_cell& sum, const ondeloc_cell& cell) {
 
 }  // namespace
 
-void Counters::raise_sent(int from, int to, const ondeloc_cell& seen) {
-  if (raise(totals_[index(from, to)].now, seen)) mark(from, to);
+ondeloc_cell Counters::sent(int from, int to) const {
+  return from < to ? pair(from, to).to_larger : pair(to, from).to_smaller;
+}
+
+ondeloc_cell Counters::total(int from, int to) const {
+  if (from == to) return {};
+  ondeloc_cell sum = sent(from, to);
+  add_cell(sum, fetched(to, from));
+  return sum;
+}
+
+ondeloc_cell Counters::total_off_node(int rank) const {
+  ondeloc_cell sum = off_node_[static_cast<std::size_t>(rank)].sent;
+  add_cell(sum, fetched(rank, ranks_));
+  return sum;
+}
+
+inline void Counters::raise_sent(int from, int to, const ondeloc_cell& seen) {
+  if (from == to) return;
+  bool grew = false;
+  if (to == ranks_) {
+    OffNodeSums& sums = off_node_[static_cast<std::size_t>(from)];
+    grew = raise(sums.sent, seen, sums.growth);
+  } else {
+    Pair& both = from < to ? pair(from, to) : pair(to, from);
+    grew = raise(from < to ? both.to_larger : both.to_smaller, seen, both.growth);
+  }
+  if (grew) mark(from, to);
 }
 
 void Counters::raise_fetched(int fetcher, int source, const ondeloc_cell& seen) {
-  if (fetched_.empty()) fetched_.resize(totals_.size());
-  if (!raise(fetched_[index(fetcher, source)], seen)) return;
-  if (source < ranks_)
-    mark(source, fetcher);
-  else
-    mark(fetcher, ranks_);
+  if (fetcher == source) return;
+  if (fetched_.empty()) fetched_.resize(index_of_fetched(ranks_, 0));
+  Growth& growth = source == ranks_
+                       ? off_node_[static_cast<std::size_t>(fetcher)].growth
+                       : pair(std::min(fetcher, source), std::max(fetcher, source)).growth;
+  if (raise(fetched_[index_of_fetched(fetcher, source)], seen, growth)) mark(fetcher, source);
 }
 
 void Counters::read_rows(const SegmentView& view) {
   for (int i = 0; i < ranks_; ++i) {
+    view.prefetch(i + 1);
     view.each_cell(i, false, [&](int j, const ondeloc_cell& seen) { raise_sent(i, j, seen); });
     if (!view.fetches(i)) continue;
     view.each_cell(i, true, [&](int j, const ondeloc_cell& seen) { raise_fetched(i, j, seen); });
@@ -110,67 +156,47 @@ void Counters::add_row_event(const SegmentView& view, const RowRecord& row) {
 }
 
 ondeloc_cell Counters::counted_by(int rank) const {
-  ondeloc_cell sum{};
-  for (int j = 0; j <= ranks_; ++j) {
+  ondeloc_cell sum = total_off_node(rank);
+  for (int j = 0; j < ranks_; ++j) {
     if (j == rank) continue;
-    add_cell(sum, totals_[index(rank, j)].now);
-    if (!fetched_.empty()) add_cell(sum, fetched_[index(rank, j)]);
+    add_cell(sum, sent(rank, j));
+    add_cell(sum, fetched(rank, j));
   }
   return sum;
 }
 
-inline Counters::Growth Counters::growth(int from, int to) const {
-  const auto grown = [](std::uint64_t now, std::uint64_t last) {
-    return now > last ? static_cast<double>(now - last) : 0.0;
-  };
-  const ondeloc_cell total = now(from, to);
-  const ondeloc_cell& last = totals_[index(from, to)].last;
-  return {grown(total.bytes, last.bytes), grown(total.messages, last.messages)};
-}
-
-inline void Counters::settle(int from, int to) { totals_[index(from, to)].last = now(from, to); }
-
-// Each pair is taken twice, with the larger rank in the end.
-inline Counters::Growth Counters::take_pair(int rank, int peer) {
-  const Growth sent = growth(rank, peer), received = growth(peer, rank);
-  if (peer < rank) {
-    if (sent.any()) settle(rank, peer);
-    if (received.any()) settle(peer, rank);
-  }
-  return {sent.bytes + received.bytes, sent.messages + received.messages};
-}
-
 void Counters::take_off_node(int rank) {
-  const Growth off_node = growth(rank, ranks_);
-  if (!off_node.any()) return;
-  settle(rank, ranks_);
-  delta_.off_node[static_cast<std::size_t>(rank)] = off_node.bytes;
-  delta_.off_node_messages += off_node.messages;
+  const Growth grown = std::exchange(off_node_[static_cast<std::size_t>(rank)].growth, {});
+  delta_.off_node[static_cast<std::size_t>(rank)] = grown.bytes;
+  delta_.off_node_messages += grown.messages;
 }
 
 // The rows of the traffic are made here without a matrix between: where all ranks talk to all, the
-// mapper spends a good part of an interval here.
+// mapper spends a good part of an interval here. Each pair is met twice, with the larger rank in
+// the end.
 void Counters::take_row(int rank) {
   std::size_t length = 0;
   for (std::size_t word = 0; word < row_words_; ++word)
-    for (std::uint64_t left = std::exchange(raised_[first_word(rank) + word], 0); left != 0;
+    for (std::uint64_t left = std::exchange(grown_[first_word(rank) + word], 0); left != 0;
          left &= left - 1) {
       const int peer = static_cast<int>(64 * word) + std::countr_zero(left);
-      if (peer == ranks_) take_off_node(rank);
-      if (peer == ranks_ || peer == rank) continue;
-      const Growth both = take_pair(rank, peer);
-      if (!both.any()) continue;
+      if (peer == ranks_) {
+        take_off_node(rank);
+        continue;
+      }
+      Growth& both = rank < peer ? pair(rank, peer).growth : pair(peer, rank).growth;
       row_[length] = {peer, both.bytes};
       row_messages_[length++] = both.messages;
+      if (peer < rank) both = {};
     }
   delta_.traffic.append(std::span(row_).first(length), std::span(row_messages_).first(length));
 }
 
 const CounterDelta& Counters::take_delta() {
-  std::size_t raised = 0;
-  for (const std::uint64_t word : raised_) raised += static_cast<std::size_t>(std::popcount(word));
+  std::size_t grown = 0;
+  for (const std::uint64_t word : grown_) grown += static_cast<std::size_t>(std::popcount(word));
   const auto n = static_cast<std::size_t>(ranks_);
-  delta_.traffic.restart(n, raised);
+  delta_.traffic.restart(n, grown);
   delta_.off_node.assign(n, 0);
   delta_.off_node_messages = 0;
   for (int rank = 0; rank < ranks_; ++rank) take_row(rank);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running totals of all ranks of the node, and their growth since the last look.
 //
-// Shape: local_ranks rows of local_ranks + 1 cells, row-major; cell j = sent to local rank j (own
-// cell left out by every reader), the last = sent off the node. What ranks fetch by one-sided
-// communication has the same shape and is kept from the first window on; to readers a fetch is
-// data that its source sent, and a fetch from another node is traffic off the node. Totals come
-// from the segment's rows, or from ROW events (transport=pmix); the larger of two totals counts, so
-// that a lost event makes a total old, never wrong. The totals of single ranks off the node are
-// read from the segment when they are asked for; those of ROW events are kept. Memory: 32 n^2
-// bytes, with windows 48 n^2, and up to 24 n^2 for the growth; with ROW events at most
-// ONDELOC_PEER_CELLS_MAX totals a rank beside them. Thread safety: for one thread.
+// Shape: a place for each pair of local ranks, pairs in the order of the smaller rank, then of the
+// larger one, and a place for each rank's totals off the node. What ranks fetch by one-sided
+// communication is kept from the first window on, as local_ranks rows of local_ranks + 1 cells,
+// row-major, the last = fetched off the node; to readers a fetch is data that its source sent, and
+// a fetch from another node is traffic off the node. Totals come from the segment's rows, or from
+// ROW events (transport=pmix); the larger of two totals counts, so that a lost event makes a total
+// old, never wrong. The totals of single ranks off the node are read from the segment when they are
+// asked for; those of ROW events are kept. Memory: 24 n^2 bytes, with windows 40 n^2, and up to 24
+// n^2 for the growth; with ROW events at most ONDELOC_PEER_CELLS_MAX totals a rank beside them.
+// Thread safety: for one thread.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +41,8 @@ class Counters {
   // uses its memory again: fresh memory of that size would come from the kernel in each interval.
   const CounterDelta& take_delta();
 
-  ondeloc_cell total(int from, int to) const { return with_fetched(index(from, to), to, from); }
-  ondeloc_cell total_off_node(int rank) const {
-    return with_fetched(index(rank, ranks_), rank, ranks_);
-  }
+  ondeloc_cell total(int from, int to) const;  // nothing from a rank to itself
+  ondeloc_cell total_off_node(int rank) const;
   // Returns the totals that a rank sent to, or fetched from, single ranks of other nodes, by world
   // rank, as far as its row tells them apart. They are part of total_off_node().
   std::map<std::uint32_t, ondeloc_cell> off_node_by_peer(const SegmentView& view, int rank) const;
@@ -53,41 +52,48 @@ class Counters {
   int ranks() const { return ranks_; }
 
  private:
-  std::size_t index(int from, int to) const {
-    return static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks_ + 1) +
-           static_cast<std::size_t>(to);
-  }
-  ondeloc_cell with_fetched(std::size_t sent, int fetcher, int source) const {
-    ondeloc_cell sum = totals_[sent].now;
-    if (fetched_.empty()) return sum;
-    sum.bytes += fetched_[index(fetcher, source)].bytes;
-    sum.messages += fetched_[index(fetcher, source)].messages;
-    return sum;
-  }
-  void raise_sent(int from, int to, const ondeloc_cell& seen);
-  void raise_fetched(int fetcher, int source, const ondeloc_cell& seen);
-  // Notes that the totals between two ranks may have grown; with `other` = ranks_, that
-  // total_off_node(rank) may.
-  void mark(int rank, int other) {
-    set_bit(rank, other);
-    if (other < ranks_) set_bit(other, rank);
-  }
-  void set_bit(int row, int at) {
-    raised_[first_word(row) + static_cast<std::size_t>(at) / 64] |= std::uint64_t{1} << at % 64;
-  }
-  std::size_t first_word(int from) const { return static_cast<std::size_t>(from) * row_words_; }
+  // Bytes and messages since the last delta, sent and fetched.
   struct Growth {
     double bytes = 0, messages = 0;
-    bool any() const { return bytes > 0 || messages > 0; }
   };
-  // total(), or with `to` = ranks_ total_off_node().
-  ondeloc_cell now(int from, int to) const {
-    return to == ranks_ ? total_off_node(from) : total(from, to);
+  // Everything about two ranks stands together: where most ranks talk to few others, each cache
+  // line that is touched counts.
+  struct Pair {
+    ondeloc_cell to_larger{}, to_smaller{};  // totals sent
+    Growth growth;                           // both ways
+  };
+  struct OffNodeSums {
+    ondeloc_cell sent{};
+    Growth growth;
+  };
+
+  // REQUIRES: smaller < larger.
+  Pair& pair(int smaller, int larger) {
+    return pairs_[pairs_before_[static_cast<std::size_t>(smaller)] +
+                  static_cast<std::size_t>(larger)];
   }
-  Growth growth(int from, int to) const;
-  // The totals count from now on.
-  void settle(int from, int to);
-  Growth take_pair(int rank, int peer);
+  const Pair& pair(int smaller, int larger) const {
+    return const_cast<Counters*>(this)->pair(smaller, larger);
+  }
+  ondeloc_cell fetched(int fetcher, int source) const {
+    return fetched_.empty() ? ondeloc_cell{} : fetched_[index_of_fetched(fetcher, source)];
+  }
+  std::size_t index_of_fetched(int fetcher, int source) const {
+    return static_cast<std::size_t>(fetcher) * static_cast<std::size_t>(ranks_ + 1) +
+           static_cast<std::size_t>(source);
+  }
+  ondeloc_cell sent(int from, int to) const;
+  void raise_sent(int from, int to, const ondeloc_cell& seen);
+  void raise_fetched(int fetcher, int source, const ondeloc_cell& seen);
+  // Notes that two ranks have growth, or with `to` = ranks_ that `from` has some off the node.
+  void mark(int from, int to) {
+    set_bit(from, to);
+    if (to < ranks_) set_bit(to, from);
+  }
+  void set_bit(int row, int at) {
+    grown_[first_word(row) + static_cast<std::size_t>(at) / 64] |= std::uint64_t{1} << at % 64;
+  }
+  std::size_t first_word(int from) const { return static_cast<std::size_t>(from) * row_words_; }
   void take_off_node(int rank);
   void take_row(int rank);
 
@@ -104,14 +110,13 @@ class Counters {
   void add_off_node_event(int rank, const SegmentView& view, const ondeloc_row_entry& entry);
 
   int ranks_;
-  struct Totals {
-    ondeloc_cell now{}, last{};  // last: at the last delta
-  };
-  std::vector<Totals> totals_;  // both on one cache line: most ranks talk to few others
-  // A bit for each pair whose totals may have grown since the last delta, in the rows of both
-  // ranks, row_words_ words a row: most pairs of ranks send nothing.
+  std::vector<std::size_t> pairs_before_;  // by smaller rank: the index of a pair less its larger
+  std::vector<Pair> pairs_;
+  std::vector<OffNodeSums> off_node_;
+  // A bit for each pair with growth, in the rows of both ranks, row_words_ words a row: most pairs
+  // of ranks send nothing.
   std::size_t row_words_;
-  std::vector<std::uint64_t> raised_;
+  std::vector<std::uint64_t> grown_;
   CounterDelta delta_;
   std::vector<Traffic::Edge> row_;  // of take_row()
   std::vector<double> row_messages_;

@@ -130,6 +130,19 @@ ondeloc_cell SegmentView::fetched(int local, int from) const {
   return from < local_ranks() ? read(half_of(row, true)[from]) : off_node_in(row, true);
 }
 
+void SegmentView::prefetch(int local) const {
+  const auto marks = [this](int of) {
+    return used_cells_of(row_of(of), header_.local_ranks, header_.world_ranks);
+  };
+  if (local + 1 < local_ranks()) __builtin_prefetch(marks(local + 1).words);
+  ondeloc_cell* const row = local < local_ranks() ? row_at(local) : nullptr;
+  if (row == nullptr) return;
+  constexpr std::uint32_t kCellsOfLine = 64 / sizeof(ondeloc_cell);
+  marks(local).each([row, line = ~0U](std::uint32_t at) mutable {
+    if (at / kCellsOfLine != std::exchange(line, at / kCellsOfLine)) __builtin_prefetch(row + at);
+  });
+}
+
 int SegmentView::local_of_world(std::uint32_t world) const {
   if (world >= header_.world_ranks) return -1;
   auto* table = reinterpret_cast<std::uint32_t*>(base_ + header_.table_offset);

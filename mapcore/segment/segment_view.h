@@ -90,6 +90,10 @@ class SegmentView {
     visit(local_ranks(), off_node_in(row, fetched));
   }
 
+  // Asks the CPU to load the cells that each_cell(local, false) will read, and the marks of the row
+  // after them: most are in caches of other cores. Nothing if there is no such rank.
+  void prefetch(int local) const;
+
   // Local rank of a world rank, or -1 if it is not on this node or the table is invalid.
   int local_of_world(std::uint32_t world) const;
 

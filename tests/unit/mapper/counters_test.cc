@@ -3,6 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <numeric>
+#include <vector>
+
 #include "tests/unit/catch.h"
 #include "tests/unit/segment/segment_fixture.h"
 
@@ -10,23 +13,27 @@ using namespace ondeloc;
 
 namespace {
 
-// The rows of a small segment as the ranks write them.
+// The rows of a segment as the ranks write them.
 class Rows {
  public:
-  Rows() : fd_(std::move(*create_segment(small_plan()))), view_(*SegmentView::open(fd_.get())) {
+  explicit Rows(const SegmentPlan& plan = small_plan())
+      : fd_(std::move(*create_segment(plan))), view_(*SegmentView::open(fd_.get())) {
     void* memory = mmap(nullptr, view_.header().segment_size, PROT_READ | PROT_WRITE, MAP_SHARED,
                         fd_.get(), 0);
     REQUIRE(memory != MAP_FAILED);
     base_ = static_cast<char*>(memory);
-    for (unsigned local = 0; local < 3; ++local) slot(local).rank_state = ONDELOC_RANK_ATTACHED;
+    for (unsigned local = 0; local < ranks(); ++local)
+      slot(local).rank_state = ONDELOC_RANK_ATTACHED;
   }
   ~Rows() { munmap(base_, view_.header().segment_size); }
   ondeloc_slot& slot(unsigned local) {
     return reinterpret_cast<ondeloc_slot*>(base_ + view_.header().slots_offset)[local];
   }
-  // The cell of a peer, which is marked as in use; 3: of ranks off the node.
+  // The cell of a peer, which is marked as in use; ranks(): of ranks off the node.
   ondeloc_cell& sent(unsigned local, int to) {
-    if (to < 3) used_cells_of(row(local), 3, 8).mark(static_cast<unsigned>(to));
+    if (static_cast<unsigned>(to) < ranks())
+      used_cells_of(row(local), ranks(), view_.header().world_ranks)
+          .mark(static_cast<unsigned>(to));
     return row(local)[to];
   }
   ondeloc_cell& fetched(unsigned local, int from) { return *(&sent(local, from) + 4); }
@@ -38,6 +45,7 @@ class Rows {
   const SegmentView& view() const { return view_; }
 
  private:
+  unsigned ranks() const { return view_.header().local_ranks; }
   UniqueFd fd_;
   SegmentView view_;
   char* base_ = nullptr;
@@ -123,6 +131,38 @@ TEST_CASE("growth is taken once from every cell, whatever the number of ranks") 
     CHECK(later.traffic.edges(0)[0].bytes == 3);
     CHECK(later.traffic.total_messages() == 0);
     CHECK(later.off_node[1] == 1);
+  }
+}
+
+TEST_CASE("every pair has totals and growth of its own where all talk to all") {
+  constexpr int kRanks = 70;
+  SegmentPlan plan = small_plan();
+  std::vector<std::uint32_t> world(kRanks);
+  std::iota(world.begin(), world.end(), 0U);
+  plan.world_of_local = world;
+  plan.world_ranks = kRanks;
+  Rows rows(plan);
+  Counters counters(kRanks);
+  const auto bytes = [](int from, int to) { return static_cast<std::uint64_t>(100 * from + to); };
+  for (int turn = 1; turn <= 2; ++turn) {
+    for (int i = 0; i < kRanks; ++i)
+      for (int j = 0; j <= kRanks; ++j) {
+        ondeloc_cell& cell = rows.sent(static_cast<unsigned>(i), j);
+        cell = {cell.bytes + bytes(i, j), cell.messages + 1};
+      }
+    counters.read_rows(rows.view());
+    const CounterDelta& delta = counters.take_delta();
+    REQUIRE(delta.traffic.pairs() == kRanks * (kRanks - 1) / 2);
+    for (int i = 0; i < kRanks; ++i) {
+      CHECK(delta.off_node[static_cast<std::size_t>(i)] == static_cast<double>(bytes(i, kRanks)));
+      for (const Traffic::Edge& edge : delta.traffic.edges(i)) {
+        CHECK(edge.bytes == static_cast<double>(bytes(i, edge.peer) + bytes(edge.peer, i)));
+        const auto times = static_cast<std::uint64_t>(turn);
+        CHECK(same(counters.total(i, edge.peer), {times * bytes(i, edge.peer), times}));
+      }
+      CHECK(same(counters.total(i, i), {0, 0}));
+    }
+    CHECK(delta.traffic.total_messages() == kRanks * (kRanks - 1));
   }
 }
 
