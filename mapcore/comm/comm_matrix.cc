@@ -2,8 +2,8 @@
 #include "mapcore/comm/comm_matrix.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -163,29 +163,45 @@ void Traffic::restart(std::size_t ranks, std::size_t edges) {
   messages_.reserve(edges);
 }
 
+namespace {
+
+// Sums over edges of one rank.
+struct EdgeSums {
+  double bytes = 0, squares = 0, messages = 0, least = std::numeric_limits<double>::infinity();
+};
+
 // Adds up in registers: where all ranks talk to all, the mapper spends a good part of an interval
 // here.
+EdgeSums add_up(std::span<const Traffic::Edge> edges, std::span<const double> messages) {
+  EdgeSums sums;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const double bytes = edges[e].bytes;
+    sums.bytes += bytes;
+    sums.squares += bytes * bytes;
+    sums.messages += messages[e];
+    sums.least = std::min(sums.least, bytes);
+  }
+  return sums;
+}
+
+}  // namespace
+
 void Traffic::append(std::span<const Edge> row, std::span<const double> messages) {
   const auto rank = static_cast<int>(strength_.size());
-  double strength = 0, squares = 0, above = 0, messages_above = 0;
-  std::size_t below = 0;
-  for (std::size_t e = 0; e < row.size(); ++e) {
-    const bool is_above = row[e].peer > rank;
-    below += is_above ? 0 : 1;
-    strength += row[e].bytes;
-    squares += row[e].bytes * row[e].bytes;
-    above += is_above ? row[e].bytes : 0;
-    messages_above += is_above ? messages[e] : 0;
-    has_empty_edges_ |= row[e].bytes <= 0;
-  }
-  above_.push_back(edges_.size() + below);
+  const auto is_below = [rank](const Edge& edge) { return edge.peer < rank; };
+  const auto split = static_cast<std::size_t>(
+      std::partition_point(row.begin(), row.end(), is_below) - row.begin());
+  const EdgeSums below = add_up(row.first(split), messages.first(split));
+  const EdgeSums above = add_up(row.subspan(split), messages.subspan(split));
+  above_.push_back(edges_.size() + split);
   edges_.insert(edges_.end(), row.begin(), row.end());
   messages_.insert(messages_.end(), messages.begin(), messages.end());
   begin_.push_back(edges_.size());
-  strength_.push_back(strength);
-  squares_ += squares;
-  total_ += above;
-  total_messages_ += messages_above;
+  strength_.push_back(below.bytes + above.bytes);
+  squares_ += below.squares + above.squares;
+  total_ += above.bytes;
+  total_messages_ += above.messages;
+  has_empty_edges_ |= std::min(below.least, above.least) <= 0;
 }
 
 Traffic Traffic::weighed(double byte_weight, double message_bytes) const {
@@ -204,83 +220,6 @@ Traffic Traffic::weighed(double byte_weight, double message_bytes) const {
     out.append(row, std::span(no_messages).first(row.size()));
   }
   return out;
-}
-
-namespace {
-
-double dot(const Traffic& a, const Traffic& b) {
-  double sum = 0;
-  for (int i = 0; i < std::min(a.ranks(), b.ranks()); ++i) {
-    const auto right = b.edges_above(i);
-    auto at = right.begin();
-    for (const Traffic::Edge& edge : a.edges_above(i)) {
-      while (at != right.end() && at->peer < edge.peer) ++at;
-      if (at != right.end() && at->peer == edge.peer) sum += edge.bytes * at->bytes;
-    }
-  }
-  return 2 * sum;  // both directions
-}
-
-}  // namespace
-
-double cosine(const Traffic& a, const Traffic& b) {
-  if (a.total() == 0 && b.total() == 0) return 1;
-  if (a.total() == 0 || b.total() == 0) return 0;
-  return dot(a, b) / (std::sqrt(a.squares()) * std::sqrt(b.squares()));
-}
-
-namespace {
-
-// Shares of all bytes and of all messages.
-struct Shares {
-  double bytes = 0, messages = 0;
-};
-
-// The pairs of a rank with all larger ranks, in their order, as shares.
-class PairsOf {
- public:
-  PairsOf(const Traffic& traffic, int rank)
-      : edges_(traffic.edges_above(rank)),
-        messages_(traffic.messages_above(rank)),
-        per_byte_(traffic.total() > 0 ? 1 / traffic.total() : 0),
-        per_message_(traffic.total_messages() > 0 ? 1 / traffic.total_messages() : 0) {}
-  bool at_end() const { return at_ == edges_.size(); }
-  int peer() const { return edges_[at_].peer; }
-  Shares next() {
-    const Shares shares{edges_[at_].bytes * per_byte_, messages_[at_] * per_message_};
-    ++at_;
-    return shares;
-  }
-
- private:
-  std::span<const Traffic::Edge> edges_;
-  std::span<const double> messages_;
-  double per_byte_, per_message_;
-  std::size_t at_ = 0;
-};
-
-// Adds up what the shares of a rank's pairs differ by.
-void add_differences(PairsOf a, PairsOf b, Shares& sum) {
-  while (!a.at_end() || !b.at_end()) {
-    const bool takes_a = !a.at_end() && (b.at_end() || a.peer() <= b.peer());
-    const bool takes_b = !b.at_end() && (a.at_end() || b.peer() <= a.peer());
-    const Shares of_a = takes_a ? a.next() : Shares(), of_b = takes_b ? b.next() : Shares();
-    sum.bytes += std::abs(of_a.bytes - of_b.bytes);
-    sum.messages += std::abs(of_a.messages - of_b.messages);
-  }
-}
-
-}  // namespace
-
-double difference(const Traffic& a, const Traffic& b) {
-  const auto both = [](double x, double y) { return (x > 0) == (y > 0); };
-  if (a.ranks() != b.ranks() || !both(a.total(), b.total()) ||
-      !both(a.total_messages(), b.total_messages()))
-    return 1;
-  Shares sum;
-  for (int rank = 0; rank < a.ranks(); ++rank)
-    add_differences(PairsOf(a, rank), PairsOf(b, rank), sum);
-  return std::max(sum.bytes, sum.messages) / 2;
 }
 
 }  // namespace ondeloc

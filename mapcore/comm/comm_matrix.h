@@ -97,12 +97,4 @@ class Traffic {
   bool has_empty_edges_ = false;
 };
 
-// Cosine of two traffic matrices as vectors, 1 when both are empty, 0 when one is.
-double cosine(const Traffic& a, const Traffic& b);
-
-// The share of the bytes, or of the messages if that is larger, that one matrix has between other
-// pairs than the other, each matrix scaled to a sum of 1: half the sum of the absolute differences.
-// From 0, in proportion, to 1, no pair in common. 1 if only one of them has bytes or messages.
-double difference(const Traffic& a, const Traffic& b);
-
 }  // namespace ondeloc

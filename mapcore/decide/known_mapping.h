@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mapcore/comm/pattern.h"
 #include "mapcore/map/algorithm.h"
 
 namespace ondeloc {
@@ -26,7 +27,7 @@ class KnownMapping {
  private:
   bool knows(const MapRequest& request) const;
 
-  Traffic traffic_;
+  Pattern pattern_;
   std::vector<double> off_node_;
   Mapping previous_, mapping_;  // previous_ is empty if nothing is known
 };

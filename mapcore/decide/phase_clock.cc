@@ -14,7 +14,7 @@ double PhaseClock::advance(const Traffic& traffic, double seconds) {
   // If no rank ever sent to another rank of the node, all traffic may leave the node: time counts.
   const bool talked = last_.total() > 0;
   if (traffic.total() == 0 && talked) return pause(seconds);
-  if (cosine(traffic, last_) < kSamePhase) {
+  if (last_.cosine(traffic) < kSamePhase) {
     ended_looks_ = talked ? looks_ : 0;
     age_ = 0;
     looks_ = 0;
@@ -22,7 +22,7 @@ double PhaseClock::advance(const Traffic& traffic, double seconds) {
   age_ += seconds;
   ++looks_;
   is_new_ = looks_ == 1;
-  last_ = traffic;
+  last_.keep(traffic);
   return std::max(age_, seconds);
 }
 

@@ -2,7 +2,7 @@
 // For how long the communication pattern has stayed the same. Thread safety: a value, one thread.
 #pragma once
 
-#include "mapcore/comm/comm_matrix.h"
+#include "mapcore/comm/pattern.h"
 
 namespace ondeloc {
 
@@ -23,7 +23,7 @@ class PhaseClock {
   bool is_new() const { return is_new_; }
 
  private:
-  Traffic last_;
+  Pattern last_;
   double age_ = 0;
   int looks_ = 0, ended_looks_ = 0;
   bool is_new_ = false;

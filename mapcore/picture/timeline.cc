@@ -9,6 +9,7 @@
 
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
+#include "mapcore/comm/pattern.h"
 #include "mapcore/picture/canvas.h"
 
 namespace ondeloc {
@@ -26,14 +27,15 @@ constexpr double kAlike = 0.95;
 // The clusters by pattern: like[c] is the first cluster whose pattern cluster c has.
 std::vector<std::size_t> patterns_of(const Clusters& clusters) {
   std::vector<std::size_t> like;
-  std::vector<Traffic> traffic;
+  std::vector<Pattern> patterns;
   for (const Cluster& cluster : clusters.clusters) {
-    traffic.emplace_back(cluster.matrix);
+    const Traffic traffic(cluster.matrix);
     std::size_t first = 0;
-    while (first + 1 < traffic.size() && (like[first] != first || cluster.matrix.entries.empty() ||
-                                          cosine(traffic[first], traffic.back()) < kAlike))
+    while (first < patterns.size() && (like[first] != first || cluster.matrix.entries.empty() ||
+                                       patterns[first].cosine(traffic) < kAlike))
       ++first;
     like.push_back(first);
+    patterns.emplace_back(traffic);
   }
   return like;
 }

@@ -73,9 +73,9 @@ TEST_CASE("a known mapping is the answer after the ranks have moved there") {
 }
 
 TEST_CASE("messages count as bytes do: other numbers of messages are other traffic") {
-  CHECK(difference(pairs(true, 1e7, 1), pairs(false, 1e7, 1)) ==
+  CHECK(Pattern(pairs(true, 1e7, 1)).difference(pairs(false, 1e7, 1)) ==
         Approx(0.5));  // half of the messages
-  CHECK(difference(pairs(true, 1e7), pairs(false, 1e7)) == Approx(0.0099).epsilon(0.01));
-  CHECK(difference(pairs(true, 1e7), pairs(true, 1e7)) == 0);
-  CHECK(difference(pairs(true, 1e7), Traffic(CommMatrix::from_entries(8, {}))) == 1);
+  CHECK(Pattern(pairs(true, 1e7)).difference(pairs(false, 1e7)) == Approx(0.0099).epsilon(0.01));
+  CHECK(Pattern(pairs(true, 1e7)).difference(pairs(true, 1e7)) == 0);
+  CHECK(Pattern(pairs(true, 1e7)).difference(Traffic(CommMatrix::from_entries(8, {}))) == 1);
 }
