@@ -71,15 +71,8 @@ std::string row_text(const std::string& name, const TimedMapping& result) {
 struct Row {
   std::string name;
   TimedMapping result;
-  DomainTraffic levels;
+  const DomainTraffic& levels() const { return result.cost.domains; }
 };
-
-DomainTraffic levels_of(const TimedMapping& result, const Traffic& traffic) {
-  Mapping identity;
-  while (identity.size() < result.slots.size())
-    identity.emplace_back(static_cast<int>(identity.size()));
-  return traffic_by_domain(result.slots, traffic, identity);
-}
 
 nlohmann::ordered_json row_json(const Row& row) {
   const TimedMapping& result = row.result;
@@ -97,7 +90,7 @@ nlohmann::ordered_json row_json(const Row& row) {
     json["far_share"] = *result.cost.far_share;
     json["adapter_time"] = result.cost.adapter_time;
   }
-  json["domains"] = domains_json(row.levels);
+  json["domains"] = domains_json(row.levels());
   return json;
 }
 
@@ -116,7 +109,7 @@ bool has_ways(const std::vector<Row>& rows) {
 // that leave the node.
 std::string levels_text(const std::vector<Row>& rows) {
   TrafficChange all;
-  for (const Row& row : rows) all.after += row.levels;
+  for (const Row& row : rows) all.after += row.levels();
   const std::vector<Domain> used = used_domains(all);
   const bool ways = has_ways(rows);
   if (used.empty() && !ways) return "";
@@ -128,8 +121,8 @@ std::string levels_text(const std::vector<Row>& rows) {
     for (const Domain domain : used) {
       const auto d = static_cast<std::size_t>(domain);
       text += fmt::format(" {:>10}",
-                          fmt::format("{}/{}", percent(row.levels.bytes[d], row.levels.all_bytes()),
-                                      percent(row.levels.messages[d], row.levels.all_messages())));
+                          fmt::format("{}/{}", percent(row.levels().bytes[d], row.levels().all_bytes()),
+                                      percent(row.levels().messages[d], row.levels().all_messages())));
     }
     if (ways)
       text += fmt::format(" {:>10}", percent(row.result.cost.far_share.value_or(0), 1) + " far");
@@ -233,8 +226,7 @@ Result<std::string> run_compare(const CompareOptions& options) {
     auto result = run_algorithm(name, (*planned)->layout, traffic);
     if (!result) return std::move(result).error();
     text += row_text(name, *result);
-    const DomainTraffic levels = levels_of(*result, traffic);
-    rows.push_back({name, *std::move(result), levels});
+    rows.push_back({name, *std::move(result)});
   }
   if (options.format == "json") return to_json_text(rows);
   text += levels_text(rows) + "\n" + second_run_text(rows, options.previous.empty(), *work, *model);

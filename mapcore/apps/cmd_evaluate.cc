@@ -29,7 +29,6 @@ struct EvaluateOptions {
 struct Term {
   Cost cost;
   Loads loads;
-  DomainTraffic split;
 };
 
 // The cost counts each rank on one node.
@@ -80,8 +79,7 @@ Term evaluate_terms(const MachineChoice& choice, const SlotSet& slots, const Com
   while (mapping.size() < slots.size()) mapping.emplace_back(static_cast<int>(mapping.size()));
   const Traffic traffic(matrix);
   return {evaluate(choice.model, slots, traffic, mapping, off_node),
-          add_up_loads(choice.model, slots, traffic, mapping, off_node),
-          traffic_by_domain(slots, traffic, mapping)};
+          add_up_loads(choice.model, slots, traffic, mapping, off_node)};
 }
 
 nlohmann::ordered_json cost_json(const Cost& cost) {
@@ -219,7 +217,7 @@ std::string to_json_text(const MachineChoice& choice, const std::vector<Term>& t
                                 {"bandwidth", choice.model.link[k * n + l]}});
       }
     }
-    one["domains"] = domains_json(term.split);
+    one["domains"] = domains_json(term.cost.domains);
     return one;
   };
   if (!is_series) return json_text(json(terms.front()));
@@ -273,7 +271,7 @@ Result<std::string> run_evaluate(const EvaluateOptions& options) {
   if (options.format == "json") return to_json_text(*choice, terms, is_series);
   if (is_series) return series_text(terms) + measured_text(*choice);
   return cost_text(terms.front().cost) + "\n" + loads_text(*choice, terms.front().loads) +
-         split_text(terms.front().split) + measured_text(*choice);
+         split_text(terms.front().cost.domains) + measured_text(*choice);
 }
 
 }  // namespace

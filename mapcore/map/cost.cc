@@ -82,6 +82,7 @@ class LoadSum {
         through_port += amount;
         loads_.port[there.seat.llc.value] += amount;
       }
+      loads_.domains.add(here.seat, there.seat, edges[e].bytes, messages[e]);
       const double bytes = edges[e].bytes * model_.byte_cost_between(here.seat, there.seat);
       const double waits = messages[e] * model_.message_cost_between(here.seat, there.seat);
       byte_time += bytes;
@@ -185,6 +186,7 @@ Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traff
   const double all = model.weight == Weight::kMessages ? traffic.total_messages() : traffic.total();
   if (all > 0) cost.remote_share = loads.remote / all;
   if (loads.all_off_node > 0) cost.far_share = loads.far / loads.all_off_node;
+  cost.domains = loads.domains;
   cost.peak_load = sum > 0 ? most / (sum / static_cast<double>(n)) : 0;
   return cost;
 }
@@ -218,13 +220,8 @@ DomainTraffic traffic_by_domain(const SlotSet& slots, const Traffic& traffic,
     const Seat& here = slots[mapping[i].value].seat;
     const auto edges = traffic.edges_above(i);
     const auto messages = traffic.messages_above(i);
-    for (std::size_t e = 0; e < edges.size(); ++e) {
-      const Seat& there = slots[mapping[edges[e].peer].value].seat;
-      const auto domain = static_cast<std::size_t>(shared_domain(here, there));
-      split.bytes[domain] += edges[e].bytes;
-      split.messages[domain] += messages[e];
-      if (here.node != there.node) split.between_nodes += edges[e].bytes;
-    }
+    for (std::size_t e = 0; e < edges.size(); ++e)
+      split.add(here, slots[mapping[edges[e].peer].value].seat, edges[e].bytes, messages[e]);
   }
   return split;
 }

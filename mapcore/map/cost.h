@@ -40,6 +40,24 @@ namespace ondeloc {
 
 enum class Resource { kMemory, kLink, kPort, kAdapter };
 
+// The traffic in each domain.
+struct DomainTraffic {
+  std::array<double, kDomainCount> bytes{}, messages{};  // of pairs with this common domain
+  // Bytes of pairs on two NUMA nodes. The domains do not tell: a node may hold several packages.
+  double between_nodes = 0;
+
+  // Adds a pair of ranks in these seats.
+  void add(const Seat& a, const Seat& b, double pair_bytes, double pair_messages) {
+    const auto domain = static_cast<std::size_t>(shared_domain(a, b));
+    bytes[domain] += pair_bytes;
+    messages[domain] += pair_messages;
+    if (a.node != b.node) between_nodes += pair_bytes;
+  }
+  DomainTraffic& operator+=(const DomainTraffic& more);
+  double all_bytes() const;
+  double all_messages() const;
+};
+
 struct Cost {
   double total = 0;                    // seconds
   double congestion = 0;               // seconds
@@ -58,6 +76,7 @@ struct Cost {
   // The fullest resource and its number: NUMA node, link, last-level cache or pool of adapters.
   Resource fullest = Resource::kMemory;
   int fullest_index = 0;
+  DomainTraffic domains;
 };
 
 // The terms of the cost.
@@ -71,6 +90,7 @@ struct Loads {
   double adapter_time = 0;                 // seconds
   double far = 0, all_off_node = 0;        // off-node bytes of ranks far from their adapter, of all
   double remote = 0;                       // bytes between nodes; with weight=messages: messages
+  DomainTraffic domains;
 };
 
 // `off_node` as in evaluate(). REQUIRES: is_valid(mapping, slots).
@@ -84,16 +104,7 @@ Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traff
 // "congestion 2 ms + locality 1 ms", with the busiest rank if its time is known.
 std::string terms_text(const Cost& cost);
 
-// The traffic in each domain.
-struct DomainTraffic {
-  std::array<double, kDomainCount> bytes{}, messages{};  // of pairs with this common domain
-  // Bytes of pairs on two NUMA nodes. The domains do not tell: a node may hold several packages.
-  double between_nodes = 0;
-
-  DomainTraffic& operator+=(const DomainTraffic& more);
-  double all_bytes() const;
-  double all_messages() const;
-};
+// Returns Cost::domains where no model is at hand. REQUIRES: is_valid(mapping, slots).
 DomainTraffic traffic_by_domain(const SlotSet& slots, const Traffic& traffic,
                                 const Mapping& mapping);
 

@@ -165,31 +165,29 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
   return decision;
 }
 
-ReportInterval MappingRound::line_of(const CounterDelta& delta) const {
+Cost MappingRound::cost_now(const CounterDelta& delta) const {
+  return evaluate(model_, placement_.slots().slots, delta.traffic, placement_.current(),
+                  delta.off_node);
+}
+
+ReportInterval MappingRound::line_of(const CounterDelta& delta, const Cost& now) const {
   ReportInterval line;
   line.decision = name_of(DecisionKind::kWaits);
   line.bytes = delta.traffic.total();
   line.messages = delta.traffic.total_messages();
   for (const double bytes : delta.off_node) line.off_node_bytes += bytes;
-  const Cost now = evaluate(model_, placement_.slots().slots, delta.traffic, placement_.current(),
-                            delta.off_node);
   line.remote_share_before = line.remote_share_after = now.remote_share;
   line.peak_load_before = line.peak_load_after = now.peak_load;
   line.cost_before = line.cost_after = now.total;
   return line;
 }
 
-DomainTraffic MappingRound::domains_of(const Mapping& mapping, const Traffic& traffic) const {
-  return traffic_by_domain(placement_.slots().slots, traffic, mapping);
-}
-
 // At the start and now. To be called before the mapping changes.
-TrafficChange MappingRound::levels_of(const Traffic& traffic) const {
-  const DomainTraffic now = domains_of(placement_.current(), traffic);
-  const bool has_moved = start_.size() == placement_.current().size() &&
-                         is_valid(start_, placement_.slots().slots) &&
+TrafficChange MappingRound::levels_of(const Traffic& traffic, const Cost& now) const {
+  const SlotSet& slots = placement_.slots().slots;
+  const bool has_moved = start_.size() == placement_.current().size() && is_valid(start_, slots) &&
                          !(start_ == placement_.current());
-  return {has_moved ? domains_of(start_, traffic) : now, now};
+  return {has_moved ? traffic_by_domain(slots, traffic, start_) : now.domains, now.domains};
 }
 
 // To be called once for each interval.
@@ -200,8 +198,9 @@ void MappingRound::count_levels(const TrafficChange& levels, ReportInterval& lin
 }
 
 ReportInterval MappingRound::measure(const CounterDelta& delta) {
-  ReportInterval line = line_of(delta);
-  count_levels(levels_of(delta.traffic), line);
+  const Cost now = cost_now(delta);
+  ReportInterval line = line_of(delta, now);
+  count_levels(levels_of(delta.traffic, now), line);
   return line;
 }
 
@@ -270,13 +269,12 @@ void MappingRound::note_applied(const ApplyResult& applied, const CounterDelta& 
     line.moved_to.push_back(placement_.cpus_of(rank).to_list());
   }
   line.remapped = !applied.moved.empty();
-  const Cost then = evaluate(model_, placement_.slots().slots, delta.traffic, placement_.current(),
-                             delta.off_node);
+  const Cost then = cost_now(delta);
   line.remote_share_after = then.remote_share;
   line.peak_load_after = then.peak_load;
   line.cost_after = then.total;
   TrafficChange change = change_of(line.domains);
-  change.after = domains_of(placement_.current(), delta.traffic);
+  change.after = then.domains;
   line.domains = report_domains(change);
 }
 
@@ -294,8 +292,9 @@ std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delt
 }
 
 std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& delta) {
-  ReportInterval line = line_of(delta);
-  const TrafficChange levels = levels_of(delta.traffic);
+  const Cost now = cost_now(delta);
+  ReportInterval line = line_of(delta, now);
+  const TrafficChange levels = levels_of(delta.traffic, now);
   const auto applied = placement_.follow_cpuset(whole_, ranks_);
   if (!applied) return std::nullopt;
   count_levels(levels, line);

@@ -61,7 +61,8 @@ class MappingRound {
     double cost = 0;
     std::optional<std::vector<FollowingMemory>> memory;
   };
-  ReportInterval line_of(const CounterDelta& delta) const;
+  Cost cost_now(const CounterDelta& delta) const;
+  ReportInterval line_of(const CounterDelta& delta, const Cost& now) const;
   double cost_of(const Mapping& mapping, const CounterDelta& delta) const;
   double cost_at_start(const CounterDelta& delta, double cost_now);
   Result<Mapping> map(const CounterDelta& delta);
@@ -71,8 +72,7 @@ class MappingRound {
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
   std::vector<FollowingMemory> following_memory(const Mapping& mapping);
   CostModel model_of_step() const;
-  DomainTraffic domains_of(const Mapping& mapping, const Traffic& traffic) const;
-  TrafficChange levels_of(const Traffic& traffic) const;
+  TrafficChange levels_of(const Traffic& traffic, const Cost& now) const;
   void count_levels(const TrafficChange& levels, ReportInterval& line);
   void note_applied(const ApplyResult& applied, const CounterDelta& delta,
                     ReportInterval& line) const;
