@@ -43,13 +43,18 @@ void add_ranks(const MapperState& state, Report& report) {
 }
 
 void add_matrix(const MapperState& state, Report& report) {
+  for (const LocalRank i : state.ranks.ids())
+    for (const LocalRank j : state.ranks.ids()) {
+      const ondeloc_cell cell = state.counters.total(i.value, j.value);
+      if (cell.messages == 0) continue;
+      report.matrix.push_back({state.ranks.at(i).world.value, state.ranks.at(j).world.value,
+                               cell.bytes, cell.messages});
+    }
+}
+
+void add_off_node(const MapperState& state, Report& report) {
   auto world = [&](int local) { return state.ranks.at(LocalRank(local)).world.value; };
   for (int i = 0; i < state.ranks.count(); ++i) {
-    for (int j = 0; j < state.ranks.count(); ++j) {
-      const ondeloc_cell cell = state.counters.total(i, j);
-      if (i == j || cell.messages == 0) continue;
-      report.matrix.push_back({world(i), world(j), cell.bytes, cell.messages});
-    }
     const ondeloc_cell off = state.counters.total_off_node(i);
     if (off.messages > 0) report.off_node.push_back({world(i), -1, off.bytes, off.messages});
     for (const auto& [peer, cell] : state.counters.off_node_by_peer(state.view, i))
@@ -160,7 +165,8 @@ void collect_report(const MapperState& state, Report& report) {
   add_topology(state, report);
   if (state.round != nullptr) add_predictions(*state.round, report);
   add_ranks(state, report);
-  add_matrix(state, report);
+  if (!state.live) add_matrix(state, report);
+  add_off_node(state, report);
   report.adapters = bytes_by_adapter(state.machine.devices, report);
   if (std::string raised = raised_interval(state.config.options, state.config.min_interval_ms);
       !raised.empty())

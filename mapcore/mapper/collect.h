@@ -27,6 +27,7 @@ struct MapperState {
   const GpuWatch* gpus;           // as placement
   const ThreadArranger* threads;  // nullptr with threads=slot
   const PageWatch* pages;
+  bool live = false;  // the report lacks the matrix, which grows with the square of the ranks
 };
 
 // Fills everything but intervals, events, remaps and times, which the loop keeps itself.

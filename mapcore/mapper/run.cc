@@ -315,8 +315,7 @@ class OnlineMapper {
     constexpr std::size_t kMostLive = 32;
     const std::chrono::duration<double> since = Clock::now() - started_;
     if (!live_.is_due(since)) return;
-    Report report = complete_report({}, kMostLive);
-    report.matrix.clear();
+    Report report = complete_report({}, true, kMostLive);
     report.memory.why = kOnlyAtEnd;
     if (config_.options.counters)
       report.counters.why_no_misses = report.counters.why_no_bytes = kOnlyAtEnd;
@@ -382,7 +381,7 @@ class OnlineMapper {
   }
 
   // The report of the present moment, without add_use_of_node(). `notes` come first in its notes.
-  Report complete_report(std::vector<std::string> notes,
+  Report complete_report(std::vector<std::string> notes, bool live = false,
                          std::size_t most_intervals = std::numeric_limits<std::size_t>::max()) {
     Report report;
     report.origin =
@@ -402,7 +401,7 @@ class OnlineMapper {
     report.mapper_cpu_ms = 1000 * cpu_seconds();
     collect_report({config_, step_.view(), machine_ ? *machine_ : Machine{}, ranks(), counters_,
                     placement_.get(), round_.get(), gpus_ ? &*gpus_ : nullptr,
-                    arranger_ ? &*arranger_ : nullptr, &pages_},
+                    arranger_ ? &*arranger_ : nullptr, &pages_, live},
                    report);
     return report;
   }
