@@ -14,7 +14,7 @@ namespace {
 
 struct MeasureCommand {
   std::string output;
-  double seconds = 20;
+  double seconds = kMeasureSeconds;
 };
 
 Result<std::string> run_measure(const MeasureCommand& command) {
@@ -37,6 +37,7 @@ Result<std::string> run_measure(const MeasureCommand& command) {
   if (file->busy)
     say("other programs ran beside the measurement; measure again on an idle node for good "
         "numbers");
+  for (const std::string& note : file->notes) say(note);
   if (Status wrote = output->write(to_json(*file)); !wrote) return std::move(wrote).error();
   if (Status written = output->commit(); !written) return std::move(written).error();
   return std::string();
@@ -53,7 +54,8 @@ void add_measure(CLI::App& app, Job& job) {
                    "write the machine file here (default: -, standard output)")
       ->check(not_empty());
   command
-      ->add_option("--seconds", options->seconds, "time for all measurements, about (default: 20)")
+      ->add_option("--seconds", options->seconds,
+                   fmt::format("time for all measurements, at most (default: {})", kMeasureSeconds))
       ->check(finite(1, 600));
   command->footer(examples({"srun -N1 --exclusive ondeloc measure -o node.json"}));
   command->callback([options, &job] { job = [options] { return run_measure(*options); }; });

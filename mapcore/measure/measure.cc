@@ -6,20 +6,36 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <ctime>
 #include <map>
+#include <numeric>
+#include <set>
+#include <utility>
 
 #include "mapcore/base/quantity.h"
-#include "mapcore/measure/memory_rate.h"
-#include "mapcore/measure/ping_pong.h"
-#include "mapcore/measure/timing.h"
 
 namespace ondeloc {
 namespace {
 
 constexpr std::size_t kPairsOfDomain = 3;
-constexpr std::size_t kMostLinks = 64;  // pairs of nodes, both directions
+
+// Shares of the budget. Messages end early if they are stable; then more is left for the memory.
+constexpr double kEndOfMessages = 2.0 / 3;
+constexpr double kEndOfMemory = 0.95;  // then memory is freed and the file written
+constexpr double kUsualMessages = 1.0 / 3;
+constexpr double kUsualOneCore = 1.0 / 30;  // seconds of reading, without the first touch
+constexpr double kUsualOneCache = 1.0 / 30;
+constexpr double kUsualAllNodes = 2.0 / 30;
+constexpr double kUsualEachNode = 2.0 / 30;
+constexpr double kUsualLinks = 4.0 / 30;
+// A step gets at most this share of the time that is left, so that it leaves time to the next.
+constexpr double kMostOfLeft = 0.5;
+constexpr double kLeastOfUsual = 0.25;  // of the usual time; with less a figure is left out
+constexpr double kEnoughOfUsual = 0.5;  // with less a figure is less sure
+
+constexpr std::array kHomes{HomeOf::kSender, HomeOf::kReceiver};
 constexpr double kNoisy = 0.25;         // spread of the latencies
 constexpr double kMostLatency = 20e-6;  // seconds: the node was busy all the time
 constexpr double kBusyLoad = 0.5;       // of the CPUs, before the measurement
@@ -35,6 +51,26 @@ std::vector<const Pu*> one_of_each_core(const Machine& machine) {
   return pus;
 }
 
+using NodePair = std::pair<NodeIndex, NodeIndex>;
+
+// A link of each kind first: inside a package or not, and of each distance.
+std::vector<NodePair> links_in_order(const Machine& machine) {
+  std::set<std::pair<bool, double>> kinds;
+  std::vector<NodePair> links, others;
+  for (const NodeIndex from : machine.nodes.ids()) {
+    for (const NodeIndex to : machine.nodes.ids()) {
+      if (from == to) continue;
+      const auto at = static_cast<std::size_t>(from.value) * machine.nodes.size() +
+                      static_cast<std::size_t>(to.value);
+      const bool inside = machine.nodes[from].package == machine.nodes[to].package;
+      const double distance = machine.distances.empty() ? 0 : machine.distances[at];
+      (kinds.emplace(inside, distance).second ? links : others).emplace_back(from, to);
+    }
+  }
+  links.insert(links.end(), others.begin(), others.end());
+  return links;
+}
+
 std::string date_today() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -45,12 +81,17 @@ std::string date_today() {
 class Measurement {
  public:
   Measurement(const Machine& whole, const Machine& machine, const MeasureOptions& options)
-      : whole_(whole), machine_(machine), options_(options), cores_(one_of_each_core(machine)) {}
+      : whole_(whole),
+        machine_(machine),
+        options_(options),
+        budget_(options.seconds, options.instruments.now),
+        cores_(one_of_each_core(machine)) {}
 
   Result<MachineFile> run() {
     describe();
     if (Status good = measure_domains(); !good) return std::move(good).error();
     if (Status good = measure_memory(); !good) return std::move(good).error();
+    note_lack_of_time();
     return std::move(file_);
   }
 
@@ -71,37 +112,47 @@ class Measurement {
     file_.busy = known && load > kBusyLoad * static_cast<double>(machine_.pus.size());
   }
 
-  // Half of the time for the pairs.
   Status measure_domains() {
     std::vector<std::vector<PuPair>> pairs;
-    std::size_t all = 0;
     for (int d = 0; d < kDomainCount; ++d) {
       pairs.push_back(pairs_of_domain(machine_, static_cast<Domain>(d)));
-      all += pairs.back().size();
+      pair_steps_ += kHomes.size() * pairs.back().size();
     }
-    const double each = options_.seconds / 4 / static_cast<double>(std::max<std::size_t>(1, all));
+    usual_pair_ = budget_.part(kUsualMessages) / static_cast<double>(pair_steps_);
     for (int d = 0; d < kDomainCount; ++d) {
       if (pairs[d].empty()) continue;
-      const auto domain = static_cast<Domain>(d);
-      options_.progress(fmt::format("messages inside one {}", domain_name(domain)));
-      if (Status good = measure_domain(domain, pairs[d], each); !good) return good;
+      if (Status good = measure_domain(static_cast<Domain>(d), pairs[d]); !good) return good;
     }
     return {};
   }
 
-  Status measure_domain(Domain domain, const std::vector<PuPair>& pairs, double seconds) {
+  // The seconds of the next pair: the usual ones, or fewer if the pairs before took too long.
+  double next_pair_seconds() {
+    const double limit =
+        budget_.left_until(kEndOfMessages) / static_cast<double>(pair_steps_--) / kPairLimit;
+    return limit < kLeastOfUsual * usual_pair_ ? 0 : std::min(usual_pair_, limit);
+  }
+
+  Status measure_domain(Domain domain, const std::vector<PuPair>& pairs) {
+    const std::string what = fmt::format("messages inside one {}", domain_name(domain));
+    options_.progress(what);
     Samples latency, bandwidth, other;
     for (const PuPair& pair : pairs) {
-      for (const HomeOf home : {HomeOf::kSender, HomeOf::kReceiver}) {
-        const auto result = measure_pair(pair.a, pair.b, home, seconds);
+      for (const HomeOf home : kHomes) {
+        const double seconds = next_pair_seconds();
+        count(what, 1, seconds > 0 ? 0 : 1);
+        if (seconds <= 0) continue;
+        const auto result = options_.instruments.pair(pair.a, pair.b, home, seconds);
         if (!result)
           return Error(fmt::format("CPUs {} and {}: {}", pair.a.value, pair.b.value,
                                    result.error().message()));
         if (result->spread > kNoisy) file_.busy = true;
+        if (!result->is_stable) count(what).is_unsure = true;
         (home == HomeOf::kSender ? latency : other).add(result->times.latency);
         if (home == HomeOf::kSender) bandwidth.add(result->times.bandwidth);
       }
     }
+    if (latency.empty()) return {};
     if (latency.median() <= 0 || latency.median() > kMostLatency)
       return Error(fmt::format(
           "a message between CPUs {} and {} took {}, more than on any idle node; measure when the "
@@ -112,86 +163,161 @@ class Measurement {
     return {};
   }
 
-  std::vector<Reader> readers_of(NodeIndex node, PuOs home, LlcIndex llc = LlcIndex(-1)) const {
+  // The cores of a node, or of one cache of it, each with memory of its own node.
+  std::vector<Reader> readers_of(NodeIndex node, LlcIndex llc = LlcIndex(-1)) const {
     std::vector<Reader> readers;
     for (const Pu* pu : cores_)
       if (pu->node == node && (llc.value < 0 || pu->llc == llc))
-        readers.push_back({pu->os, home.value < 0 ? pu->os : home});
+        readers.push_back({pu->os, pu->os});
     return readers;
   }
 
-  Result<std::vector<double>> rates_of(const std::vector<Reader>& readers, double seconds) const {
-    const auto bytes = buffer_size(machine_, readers, options_.free_on);
-    if (!bytes) return bytes.error();
-    return measure_reads(readers, *bytes, seconds);
+  std::vector<Reader> readers_of_all() const {
+    std::vector<Reader> readers;
+    for (const Pu* pu : cores_) readers.push_back({pu->os, pu->os});
+    return readers;
   }
 
-  Result<double> rate_of(const std::vector<Reader>& readers, double seconds) const {
-    auto rates = rates_of(readers, seconds);
-    if (!rates) return std::move(rates).error();
-    double sum = 0;
-    for (const double rate : *rates) sum += rate;
-    return sum;
+  // The cores of `from` with memory of `to`, which the CPUs of `to` touch side by side: one CPU
+  // alone takes seconds for the buffers of a large node.
+  std::vector<Reader> readers_over(NodeIndex from, NodeIndex to) const {
+    std::vector<Reader> readers = readers_of(from);
+    const std::vector<PuOs> homes = machine_.nodes[to].pus.to_vector();
+    for (std::size_t i = 0; i < readers.size(); ++i) readers[i].home = homes[i % homes.size()];
+    return readers;
+  }
+
+  using Rates = std::vector<double>;
+  struct MemoryStep {
+    std::string what;  // for the user; several steps may be one thing
+    std::vector<Reader> readers;
+    double usual = 0;  // seconds of reading
+    std::function<void(const Rates&)> keep;
+  };
+
+  static double sum_of(const Rates& rates) {
+    return std::accumulate(rates.begin(), rates.end(), 0.0);
+  }
+
+  // Steps that tell most for their time come first: those at the end may be left out.
+  std::vector<MemoryStep> memory_steps() {
+    std::vector<MemoryStep> steps;
+    steps.push_back({"memory from one core",
+                     {{cores_.front()->os, cores_.front()->os}},
+                     budget_.part(kUsualOneCore),
+                     [this](const Rates& rates) { file_.core_bandwidth = sum_of(rates); }});
+    if (machine_.splits_nodes())
+      steps.push_back({"memory from one cache", readers_of(machine_.llcs.front().node, LlcIndex(0)),
+                       budget_.part(kUsualOneCache),
+                       [this](const Rates& rates) { file_.port_bandwidth = sum_of(rates); }});
+    steps.push_back({"memory of all NUMA nodes at once", readers_of_all(),
+                     budget_.part(kUsualAllNodes), [this](const Rates& rates) {
+                       for (std::size_t i = 0; i < rates.size(); ++i)
+                         file_.nodes[cores_[i]->node.value].shared += rates[i];
+                     }});
+    const double each = budget_.part(kUsualEachNode) / static_cast<double>(machine_.nodes.size());
+    for (const NodeIndex k : machine_.nodes.ids())
+      steps.push_back(
+          {"memory of each NUMA node", readers_of(k), each, [this, k](const Rates& rates) {
+             file_.nodes[static_cast<std::size_t>(k.value)].alone = sum_of(rates);
+           }});
+    add_link_steps(steps);
+    return steps;
+  }
+
+  void add_link_steps(std::vector<MemoryStep>& steps) {
+    std::vector<NodePair> links = links_in_order(machine_);
+    const std::string what = "links between NUMA nodes";
+    if (links.size() > kMaxMachineFileObjects) {
+      const std::size_t more = links.size() - kMaxMachineFileObjects;
+      count(what, more, more);
+      links.resize(kMaxMachineFileObjects);
+    }
+    const double each = budget_.part(kUsualLinks) / static_cast<double>(links.size());
+    for (const auto& [from, to] : links) {
+      steps.push_back(
+          {what, readers_over(from, to), each, [this, from = from, to = to](const Rates& rates) {
+             file_.links.push_back({machine_.nodes[from].os, machine_.nodes[to].os, sum_of(rates)});
+           }});
+    }
   }
 
   Status measure_memory() {
-    const double part = options_.seconds / 10;
-    const double each = part / static_cast<double>(machine_.nodes.size());
-    options_.progress("memory of each NUMA node");
-    for (const NodeIndex k : machine_.nodes.ids()) {
-      const auto alone = rate_of(readers_of(k, PuOs(-1)), each);
-      if (!alone) return Error(alone.error());
-      file_.nodes.push_back({machine_.nodes[k].os, *alone, 0});
+    for (const NumaNode& node : machine_.nodes) file_.nodes.push_back({node.os, 0, 0});
+    const std::vector<MemoryStep> steps = memory_steps();
+    double usual_left = 0;
+    for (const MemoryStep& step : steps) usual_left += step.usual;
+    const std::string* told = nullptr;
+    for (const MemoryStep& step : steps) {
+      if (told == nullptr || *told != step.what) options_.progress(step.what);
+      told = &step.what;
+      if (Status good = measure_step(step, usual_left); !good) return good;
+      usual_left -= step.usual;
     }
-    if (Status good = measure_all_at_once(part); !good) return good;
-    if (Status good = measure_links(2 * part); !good) return good;
-    return measure_port(part / 2);
-  }
-
-  Status measure_all_at_once(double seconds) {
-    options_.progress("memory of all NUMA nodes at once");
-    std::vector<Reader> readers;
-    for (const Pu* pu : cores_) readers.push_back({pu->os, pu->os});
-    const auto rates = rates_of(readers, seconds);
-    if (!rates) return Error(rates.error());
-    for (std::size_t i = 0; i < readers.size(); ++i)
-      file_.nodes[cores_[i]->node.value].shared += (*rates)[i];
+    std::erase_if(file_.nodes,
+                  [](const MeasuredNode& node) { return node.alone <= 0 && node.shared <= 0; });
     return {};
   }
 
-  Status measure_links(double seconds) {
-    const std::size_t n = machine_.nodes.size();
-    if (n < 2 || n * (n - 1) > kMostLinks) return {};
-    options_.progress("links between NUMA nodes");
-    const double each = seconds / static_cast<double>(n * (n - 1));
-    for (const NodeIndex from : machine_.nodes.ids()) {
-      for (const NodeIndex to : machine_.nodes.ids()) {
-        if (from == to) continue;
-        const auto rate = rate_of(readers_of(from, PuOs(machine_.nodes[to].pus.first())), each);
-        if (!rate) return Error(rate.error());
-        file_.links.push_back({machine_.nodes[from].os, machine_.nodes[to].os, *rate});
-      }
+  // If time is short, all steps that are left read for a shorter time.
+  Status measure_step(const MemoryStep& step, double usual_left) {
+    const double limit = kMostOfLeft * budget_.left_until(kEndOfMemory);
+    const double share = std::clamp(limit / usual_left, kLeastOfUsual, 1.0);
+    const double seconds = share * step.usual;
+    Rates rates;
+    if (limit > seconds) {
+      const auto bytes = buffer_size(machine_, step.readers, options_.free_on);
+      if (!bytes) return bytes.error();
+      auto read = options_.instruments.reads(step.readers, *bytes, {seconds, limit});
+      if (!read) return std::move(read).error();
+      rates = *std::move(read);
     }
+    count(step.what, 1, rates.empty() ? 1 : 0);
+    if (rates.empty()) return {};
+    if (share < kEnoughOfUsual) count(step.what).is_unsure = true;
+    step.keep(rates);
     return {};
   }
 
-  Status measure_port(double seconds) {
-    options_.progress("memory from one core and from one cache");
-    const auto one = rate_of({{cores_.front()->os, cores_.front()->os}}, seconds);
-    if (!one) return Error(one.error());
-    file_.core_bandwidth = *one;
-    if (!machine_.splits_nodes()) return {};
-    const Llc& first = machine_.llcs.front();
-    const auto port = rate_of(readers_of(first.node, PuOs(-1), LlcIndex(0)), seconds);
-    if (!port) return Error(port.error());
-    file_.port_bandwidth = *port;
-    return {};
+  struct Count {
+    std::string what;
+    std::size_t steps = 0, left_out = 0;
+    bool is_unsure = false;  // fewer repeats than usual, or not stable after them
+  };
+  Count& count(const std::string& what, std::size_t steps = 0, std::size_t left_out = 0) {
+    auto known = std::find_if(counts_.begin(), counts_.end(),
+                              [&](const Count& each) { return each.what == what; });
+    if (known == counts_.end()) known = counts_.insert(known, {what});
+    known->steps += steps;
+    known->left_out += left_out;
+    return *known;
+  }
+
+  void note_lack_of_time() {
+    std::vector<std::string> left_out, unsure;
+    for (const Count& each : counts_) {
+      if (each.left_out > 0)
+        left_out.push_back(fmt::format("{} ({} of {})", each.what, each.left_out, each.steps));
+      if (each.is_unsure) unsure.push_back(each.what);
+    }
+    if (!left_out.empty())
+      file_.notes.push_back(fmt::format("time was too short for: {}; measure with more --seconds",
+                                        fmt::join(left_out, ", ")));
+    if (!unsure.empty())
+      file_.notes.push_back(
+          fmt::format("time was too short to repeat until stable: {}; measure on an idle node or "
+                      "with more --seconds",
+                      fmt::join(unsure, ", ")));
   }
 
   const Machine& whole_;
   const Machine& machine_;
   const MeasureOptions& options_;
+  const TimeBudget budget_;
   std::vector<const Pu*> cores_;
+  std::size_t pair_steps_ = 0;  // that are left
+  double usual_pair_ = 0;       // seconds
+  std::vector<Count> counts_;
   MachineFile file_;
 };
 

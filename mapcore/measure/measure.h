@@ -9,14 +9,27 @@
 #include <vector>
 
 #include "mapcore/measure/buffer_size.h"
+#include "mapcore/measure/memory_rate.h"
+#include "mapcore/measure/ping_pong.h"
+#include "mapcore/measure/time_budget.h"
+#include "mapcore/measure/timing.h"
 #include "mapcore/topology/machine_file.h"
 
 namespace ondeloc {
 
+// The clock and the functions that measure. Tests put made-up ones in their place.
+struct Instruments {
+  std::function<double()> now = now_seconds;
+  std::function<Result<PairResult>(PuOs, PuOs, HomeOf, double)> pair = measure_pair;
+  std::function<Result<std::vector<double>>(std::span<const Reader>, std::size_t, ReadTime)> reads =
+      measure_reads;
+};
+
 struct MeasureOptions {
-  double seconds = 20;  // about; seldom more than 30 with the default
+  double seconds = kMeasureSeconds;  // at most, for everything
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   FreeMemory free_on = [](int) { return std::nullopt; };
+  Instruments instruments = {};
 };
 
 struct PuPair {
@@ -26,7 +39,8 @@ struct PuPair {
 std::vector<PuPair> pairs_of_domain(const Machine& machine, Domain domain);
 
 // `machine`: restricted to the CPUs that may be used; `whole`: the machine that the file is of.
-// Errors: no thread can run, or a number that cannot be (the node is far too busy).
+// What the time is too short for is left out, and the notes of the file say so. Errors: no thread
+// can run, or a number that cannot be (the node is far too busy).
 Result<MachineFile> measure_machine(const Machine& whole, const Machine& machine,
                                     const MeasureOptions& options);
 

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <cstring>
@@ -21,53 +22,80 @@ std::uint64_t read_all(const std::uint64_t* words, std::size_t count) {
   return a + b + c + d;
 }
 
+constexpr std::size_t kPiece = 1U << 20;  // bytes between two looks at the clock
+
 struct Common {
   std::atomic<bool> failed{false};
+  std::atomic<bool> is_late{false};
   std::atomic<std::uint64_t> sink{0};
 };
 
-void* touched_on(PuOs home, std::size_t bytes) {
-  const PinnedHere there(home);
-  if (!there.is_good()) return nullptr;
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) return nullptr;
-  std::memset(data, 1, bytes);
-  return data;
-}
-
-double rate_of(const void* data, std::size_t bytes, double seconds, Common& common) {
-  std::uint64_t sum = 0;
-  double read = 0;
-  const double begin = now_seconds();
-  double now = begin;
-  for (; now - begin < seconds; now = now_seconds()) {
-    sum += read_all(static_cast<const std::uint64_t*>(data), bytes / sizeof(std::uint64_t));
-    read += static_cast<double>(bytes);
+// Memory of its own for one reader.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes)
+      : bytes_(bytes),
+        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  ~Buffer() {
+    if (data_ != MAP_FAILED) munmap(data_, bytes_);
   }
-  common.sink += sum;
-  return read / (now - begin);
-}
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  // The first touch decides on which node the memory lies.
+  void touch_on(PuOs home, const Deadline& deadline, Common& common) const {
+    const PinnedHere there(home);
+    if (data_ == MAP_FAILED || !there.is_good()) common.failed = true;
+    for (std::size_t at = 0; at < bytes_ && !common.failed && !common.is_late; at += kPiece) {
+      std::memset(static_cast<char*>(data_) + at, 1, std::min(kPiece, bytes_ - at));
+      if (deadline.is_over()) common.is_late = true;
+    }
+  }
+
+  // Bytes per second of this thread.
+  double read_for(double seconds, Common& common) const {
+    std::uint64_t sum = 0;
+    double read = 0;
+    const double begin = now_seconds();
+    double now = begin;
+    for (std::size_t at = 0; now - begin < seconds; now = now_seconds()) {
+      const std::size_t size = std::min(kPiece, bytes_ - at);
+      sum += read_all(static_cast<const std::uint64_t*>(data_) + at / sizeof(std::uint64_t),
+                      size / sizeof(std::uint64_t));
+      read += static_cast<double>(size);
+      at = at + size < bytes_ ? at + size : 0;
+    }
+    common.sink += sum;
+    return read / std::max(now - begin, seconds);
+  }
+
+ private:
+  std::size_t bytes_;
+  void* data_;
+};
 
 }  // namespace
 
 Result<std::vector<double>> measure_reads(std::span<const Reader> readers, std::size_t bytes,
-                                          double seconds) {
+                                          ReadTime time) {
+  const Deadline touched(time.limit - time.seconds);
   std::vector<double> rates(readers.size());
   Common common;
   std::barrier all(static_cast<std::ptrdiff_t>(readers.size()));
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     threads.emplace_back([&, i] {
-      void* data = touched_on(readers[i].home, bytes);
+      const Buffer buffer(bytes);
+      buffer.touch_on(readers[i].home, touched, common);
       const PinnedHere here(readers[i].cpu);
-      if (data == nullptr || !here.is_good()) common.failed = true;
+      if (!here.is_good()) common.failed = true;
       all.arrive_and_wait();
-      if (!common.failed) rates[i] = rate_of(data, bytes, seconds, common);
-      if (data != nullptr) munmap(data, bytes);
+      if (!common.failed && !common.is_late) rates[i] = buffer.read_for(time.seconds, common);
     });
   }
   for (std::thread& thread : threads) thread.join();
   if (common.failed) return Error("memory ran out, or a thread cannot run on one of the CPUs");
+  if (common.is_late) return std::vector<double>();
   return rates;
 }
 

@@ -15,9 +15,15 @@ struct Reader {
   PuOs home;  // the CPU that touches the memory first: it lies on that CPU's node
 };
 
-// Bytes per second of each reader while all read at once, for about `seconds`, each `bytes` of its
-// own. Errors: no memory, or a thread cannot run on its CPU.
+struct ReadTime {
+  double seconds = 0;  // of reading
+  double limit = 0;    // of reading and of the first touch of the memory before it
+};
+
+// Bytes per second of each reader while all read at once, each `bytes` of its own. Empty if the
+// first touch takes so long that too little of `limit` is left to read. Errors: no memory, or a
+// thread cannot run on its CPU.
 Result<std::vector<double>> measure_reads(std::span<const Reader> readers, std::size_t bytes,
-                                          double seconds);
+                                          ReadTime time);
 
 }  // namespace ondeloc

@@ -53,7 +53,7 @@ class Pair {
       : receiver_(receiver), sender_(sender), home_(home) {}
 
   Result<PairResult> run(double seconds) {
-    limit_ = Deadline(2 * seconds);
+    limit_ = Deadline(kPairLimit * seconds);
     if (!pages_.is_good() || !line_pages_.is_good()) return Error("out of memory");
     const PinnedHere pinned(sender_);
     if (!pinned.is_good()) return Error("a thread cannot run on one of the CPUs");
@@ -73,7 +73,7 @@ class Pair {
     if (!can_pin_) return Error("a thread cannot run on one of the CPUs");
     if (latency.empty())
       return Error("the two CPUs do not answer each other; the node is too busy");
-    return PairResult{{latency.median(), rate.median()}, latency.spread()};
+    return PairResult{{latency.median(), rate.median()}, latency.spread(), latency.are_stable()};
   }
 
  private:

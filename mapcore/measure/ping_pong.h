@@ -15,11 +15,15 @@ struct PairTimes {
 
 enum class HomeOf { kSender, kReceiver };  // who touches the memory first
 
+// A pair that does not answer gets this many times its seconds.
+inline constexpr double kPairLimit = 2;
+
 // Medians of short rounds, repeated until they are stable, for at most about `seconds`. `spread`:
 // relative distance of the quartiles of the latencies. Errors: a thread cannot run on its CPU.
 struct PairResult {
   PairTimes times;
   double spread = 0;
+  bool is_stable = true;  // false: the time was over first
 };
 Result<PairResult> measure_pair(PuOs sender, PuOs receiver, HomeOf home, double seconds);
 

@@ -24,7 +24,7 @@ constexpr double kNanosecond = 1e-9;
 constexpr double kMostNanoseconds = 1e9;  // a second: no message between two cores takes as long
 constexpr double kMostBytesPerSecond = 1e15;
 constexpr std::size_t kMostText = 256;
-constexpr std::size_t kMostObjects = 4096;
+constexpr std::size_t kMostNote = 1024;
 
 double from_nanoseconds(double ns) { return ns * kNanosecond; }
 // Four digits are more than a measurement has.
@@ -57,22 +57,30 @@ class Reader {
   }
   std::string text(const Json& object, const char* key) {
     if (!object.is_object() || !object.contains(key)) return "";
-    if (!object[key].is_string() || object[key].get_ref<const std::string&>().size() > kMostText) {
-      refuse(fmt::format("\"{}\" is not a text of at most {} characters", key, kMostText));
-      return "";
-    }
-    return printable(object[key].get<std::string>());
+    return text_of(object[key], key, kMostText);
+  }
+  std::vector<std::string> texts(const Json& object, const char* key) {
+    std::vector<std::string> all;
+    for (const Json& value : list(object, key)) all.push_back(text_of(value, key, kMostNote));
+    return all;
   }
   // The elements of a list; none where it is missing.
   const Json& list(const Json& object, const char* key) {
     static const Json kNone = Json::array();
     if (!object.contains(key)) return kNone;
-    if (object[key].is_array() && object[key].size() <= kMostObjects) return object[key];
-    refuse(fmt::format("\"{}\" is not a list of at most {} elements", key, kMostObjects));
+    if (object[key].is_array() && object[key].size() <= kMaxMachineFileObjects) return object[key];
+    refuse(fmt::format("\"{}\" is not a list of at most {} elements", key, kMaxMachineFileObjects));
     return kNone;
   }
 
  private:
+  std::string text_of(const Json& value, const char* key, std::size_t most) {
+    if (value.is_string() && value.get_ref<const std::string&>().size() <= most)
+      return printable(value.get<std::string>());
+    refuse(fmt::format("\"{}\" is not a text of at most {} characters", key, most));
+    return "";
+  }
+
   std::string fault_;
 };
 
@@ -140,6 +148,7 @@ Result<MachineFile> parse_machine_file(std::string_view text, std::string_view n
   file.numa_nodes = reader.count(document, "numa_nodes", CpuSet::kMaxCpu);
   read_domains(reader, document, file);
   read_memory_rates(reader, document, file);
+  file.notes = reader.texts(document, "notes");
   if (!reader.is_good()) return fault(reader.fault());
   if (file.date.empty() || file.host.empty()) return fault("\"date\" or \"host\" is missing");
   if (!measured_something(file)) return fault("the file has no measured number");
@@ -177,6 +186,7 @@ std::string to_json(const MachineFile& file) {
         {{"from", link.from}, {"to", link.to}, {"bandwidth", rounded(link.bandwidth)}});
   json["core_bandwidth"] = rounded(file.core_bandwidth);
   json["port_bandwidth"] = rounded(file.port_bandwidth);
+  if (!file.notes.empty()) json["notes"] = file.notes;
   return json_text(json);
 }
 

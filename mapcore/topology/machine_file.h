@@ -43,6 +43,7 @@ struct MachineFile {
   std::vector<MeasuredLink> links;
   double core_bandwidth = 0;  // memory of the own node, one core alone
   double port_bandwidth = 0;  // the same, all cores of one last-level cache; 0: one cache a node
+  std::vector<std::string> notes;  // sentences for the user: what is missing or less sure, and why
 
   std::string source() const;  // "measured 2026-11-24 on NAME"
   const MeasuredDomain& domain(Domain which) const {
@@ -51,6 +52,7 @@ struct MachineFile {
 };
 
 inline constexpr std::size_t kMaxMachineFileBytes = 1u << 20;
+inline constexpr std::size_t kMaxMachineFileObjects = 4096;  // nodes, or links
 
 // Refuses numbers that cannot be: not finite, below 0, a latency above a second.
 Result<MachineFile> parse_machine_file(std::string_view text, std::string_view name);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/measure/measure.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "mapcore/measure/memory_rate.h"
 #include "mapcore/measure/ping_pong.h"
 #include "mapcore/measure/timing.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/measure/made_node.h"
 
 using namespace ondeloc;
 
@@ -50,14 +55,105 @@ TEST_CASE("two CPUs of this machine answer each other, and read memory", "[cpus]
   } else {
     CHECK(pair.error().message().find("too busy") != std::string::npos);
   }
-  const auto rates =
-      measure_reads(std::vector<Reader>{{cpus[0], cpus[1]}, {cpus[1], cpus[1]}}, 1u << 20, 0.05);
+  const auto rates = measure_reads(std::vector<Reader>{{cpus[0], cpus[1]}, {cpus[1], cpus[1]}},
+                                   1u << 20, {0.05, 600});
   REQUIRE(rates.ok());
   for (const double rate : *rates) CHECK(rate > 1e6);
 }
 
 TEST_CASE("a CPU that is not there is an error, not a crash") {
-  CHECK_FALSE(measure_reads(std::vector<Reader>{{PuOs(8000), PuOs(8000)}}, 1u << 16, 0.01).ok());
+  CHECK_FALSE(
+      measure_reads(std::vector<Reader>{{PuOs(8000), PuOs(8000)}}, 1u << 16, {0.01, 600}).ok());
   CHECK_FALSE(measure_pair(PuOs(8000), PuOs(0), HomeOf::kSender, 0.1).ok());
   CHECK_FALSE(measure_pair(PuOs(0), PuOs(8000), HomeOf::kSender, 0.1).ok());
+}
+
+namespace {
+
+// Two packages of four NUMA nodes, each with four caches of 96 MiB for eight cores.
+constexpr const char* kLargeNode =
+    "package:2 numa:4 l3:4(size=100663296) l2:8(size=1048576) core:1 pu:2";
+
+bool some_note_has(const MachineFile& file, std::string_view text) {
+  return std::any_of(file.notes.begin(), file.notes.end(),
+                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("no measurement takes longer than its budget, however large and slow the node is") {
+  for (const double touch_rate : {1e11, 1e9, 3e8, 1e7}) {
+    for (const double pairs_overrun : {0.1, 1.0, 2.0}) {
+      for (const char* topology : {"numa:1 core:4 pu:1", kLargeNode,
+                                   "package:4 numa:8 l3:1(size=33554432) core:16 pu:1"}) {
+        MadeNode node(topology);
+        node.touch_rate = touch_rate;
+        node.pairs_overrun = pairs_overrun;
+        const double begin = node.clock;
+        CAPTURE(topology, touch_rate, pairs_overrun);
+        const auto file = node.measure();
+        REQUIRE(file.ok());
+        CHECK(node.clock - begin <= kMeasureSeconds);
+        CHECK((node.left_out == 0 || some_note_has(*file, "time was too short for: ")));
+      }
+    }
+  }
+}
+
+TEST_CASE("a large node with a usual memory is measured whole") {
+  MadeNode node(kLargeNode);
+  node.pairs_overrun = 1;
+  const auto file = node.measure();
+  REQUIRE(file.ok());
+  CHECK(file->notes.empty());
+  CHECK(file->links.size() == 56);
+  for (const MeasuredNode& each : file->nodes) {
+    CHECK(each.alone == Approx(32e9));
+    CHECK(each.shared == Approx(32e9));
+  }
+  CHECK(file->core_bandwidth == Approx(1e9));
+  CHECK(file->port_bandwidth == Approx(8e9));
+}
+
+TEST_CASE("if time is short, a link of each kind comes first, and a note names the others") {
+  MadeNode node(kLargeNode);
+  node.touch_rate = 1.5e8;
+  node.pairs_overrun = 1;
+  const auto file = node.measure();
+  REQUIRE(file.ok());
+  REQUIRE(file->links.size() >= 2);
+  REQUIRE(file->links.size() < 56);
+  const auto package = [](int os) { return os / 4; };
+  CHECK(package(file->links[0].from) == package(file->links[0].to));
+  CHECK(package(file->links[1].from) != package(file->links[1].to));
+  CHECK(file->nodes.size() == 8);
+  CHECK(some_note_has(*file, fmt::format("time was too short for: links between NUMA nodes ({} of "
+                                         "56); measure with more --seconds",
+                                         56 - file->links.size())));
+  const auto read = parse_machine_file(to_json(*file), "f");
+  REQUIRE(read.ok());
+  CHECK(read->notes == file->notes);
+}
+
+TEST_CASE("figures for which there was no time at all are named, not written as 0") {
+  MadeNode node(kLargeNode);
+  node.touch_rate = 1e6;
+  const auto file = node.measure();
+  REQUIRE(file.ok());
+  CHECK(file->nodes.empty());
+  for (const char* what :
+       {"memory from one core (1 of 1)", "memory from one cache (1 of 1)",
+        "memory of all NUMA nodes at once (1 of 1)", "memory of each NUMA node (8 of 8)",
+        "links between NUMA nodes (56 of 56)"})
+    CHECK(some_note_has(*file, what));
+}
+
+TEST_CASE("messages that are not stable in time are named") {
+  MadeNode node("numa:2 core:4 pu:1");
+  node.pairs_are_stable = false;
+  const auto file = node.measure();
+  REQUIRE(file.ok());
+  CHECK(some_note_has(*file,
+                      "time was too short to repeat until stable: messages inside one LLC, "
+                      "messages inside one machine"));
 }
