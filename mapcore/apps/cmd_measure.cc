@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "mapcore/apps/cli.h"
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/say.h"
 #include "mapcore/base/new_file.h"
 #include "mapcore/binding/memory.h"
+#include "mapcore/binding/proc.h"
 #include "mapcore/measure/measure.h"
 #include "mapcore/topology/load.h"
 
@@ -32,6 +34,7 @@ Result<std::string> run_measure(const MeasureCommand& command) {
   options.seconds = command.seconds;
   options.progress = [](const std::string& what) { say(fmt::format("measuring {}", what)); };
   options.free_on = room_on_node;
+  options.free_in_cgroup = [] { return read_cgroup_room(getpid()); };
   const auto file = measure_machine(*whole, machine, options);
   if (!file) return Error(file.error()).within("measure");
   if (file->busy)

@@ -144,20 +144,20 @@ bool descends_from(pid_t pid, pid_t ancestor, const std::string& root) {
 namespace {
 
 struct CgroupPlace {
-  std::string mount;  // where the hierarchy with cpusets is mounted
+  std::string mount;  // where the hierarchy with the controller is mounted
   std::string path;   // of the process in it
 };
 
-// Lines are "id:controllers:path"; a cpuset controller of version 1 wins over the unified
-// hierarchy.
-std::optional<CgroupPlace> find_cpuset_cgroup(const std::string& text) {
+// Lines are "id:controllers:path"; a controller of version 1 wins over the unified hierarchy.
+std::optional<CgroupPlace> find_cgroup(const std::string& text, std::string_view controller) {
   std::optional<CgroupPlace> found;
   for (const std::string_view line : split(text, '\n')) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == line.npos || second == line.npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const std::string path(line.substr(second + 1));
-    if (controllers == "cpuset") return CgroupPlace{"/sys/fs/cgroup/cpuset", path};
+    if (controllers == controller)
+      return CgroupPlace{fmt::format("/sys/fs/cgroup/{}", controller), path};
     if (controllers.empty()) found = CgroupPlace{"/sys/fs/cgroup", path};
   }
   return found;
@@ -190,7 +190,7 @@ bool is_confined(const std::string& mount, std::string path) {
 std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root) {
   const auto text = read_small_file(fmt::format("{}/proc/{}/cgroup", root, pid));
   if (!text) return std::nullopt;
-  const auto place = find_cpuset_cgroup(*text);
+  const auto place = find_cgroup(*text, "cpuset");
   if (!place) return std::nullopt;
   const std::string mount = root + place->mount;
   for (std::string path = place->path; path.find('/') != std::string::npos;
@@ -199,6 +199,56 @@ std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root) {
     if (!cpus.empty()) return StepCpuset{std::move(cpus), is_confined(mount, path)};
   }
   return std::nullopt;
+}
+
+namespace {
+
+struct MemoryFile {
+  const char* name;
+  const char* cache;  // key of memory.stat: the file cache that the kernel drops first
+  const char* dirty;  // the part of it that the kernel has to write first
+};
+
+std::optional<std::uint64_t> read_bytes(const std::string& path) {
+  const auto text = read_small_file(path);
+  return text ? parse_unsigned(trim_blanks(*text)) : std::nullopt;
+}
+
+// Empty if this cgroup has no limit: its files are missing, or say "max".
+std::optional<std::uint64_t> room_in_cgroup(const std::string& directory) {
+  std::optional<std::uint64_t> limit;
+  for (const char* file : {"memory.max", "memory.high", "memory.limit_in_bytes"})
+    if (const auto bytes = read_bytes(fmt::format("{}/{}", directory, file)))
+      limit = std::min(limit.value_or(UINT64_MAX), *bytes);
+  if (!limit) return std::nullopt;
+  for (const MemoryFile& used :
+       {MemoryFile{"memory.current", "inactive_file ", "file_dirty "},
+        {"memory.usage_in_bytes", "total_inactive_file ", "total_dirty "}}) {
+    const auto bytes = read_bytes(fmt::format("{}/{}", directory, used.name));
+    if (!bytes) continue;
+    const std::string stat = read_small_file(directory + "/memory.stat").value_or(std::string());
+    const std::uint64_t cache = status_number(stat, used.cache).value_or(0);
+    const std::uint64_t dirty = status_number(stat, used.dirty).value_or(0);
+    const std::uint64_t clean = std::min(*bytes, cache - std::min(cache, dirty));
+    return *limit - std::min(*limit, *bytes - clean);
+  }
+  return limit;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> read_cgroup_room(pid_t pid, const std::string& root) {
+  const auto text = read_small_file(fmt::format("{}/proc/{}/cgroup", root, pid));
+  const auto place = text ? find_cgroup(*text, "memory") : std::nullopt;
+  if (!place) return std::nullopt;
+  std::optional<std::uint64_t> least;
+  std::string path = place->path;
+  while (true) {
+    if (const auto room = room_in_cgroup(root + place->mount + path))
+      least = std::min(least.value_or(UINT64_MAX), *room);
+    if (path.find('/') == std::string::npos) return least;
+    path.resize(path.rfind('/'));
+  }
 }
 
 }  // namespace ondeloc

@@ -59,6 +59,11 @@ struct StepCpuset {
 // Empty when there is no cpuset controller.
 std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root = "");
 
+// Bytes that a process can still take before the memory limit of its cgroup, or of a cgroup above,
+// makes the kernel kill or slow it: memory.max and memory.high, or memory.limit_in_bytes of version
+// 1. Clean file cache that the kernel drops first counts as free. Empty: there is no limit.
+std::optional<std::uint64_t> read_cgroup_room(pid_t pid, const std::string& root = "");
+
 // A small file of /proc or /sys, at most `limit` bytes.
 std::optional<std::string> read_small_file(const std::string& path, std::size_t limit = 65536);
 

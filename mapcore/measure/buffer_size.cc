@@ -48,19 +48,32 @@ std::uint64_t free_for_reader(const Machine& machine, std::span<const Reader> re
   return least;
 }
 
+// The same of the memory that the cgroup may still take.
+std::uint64_t allowed_for_reader(std::span<const Reader> readers,
+                                 const FreeInCgroup& free_in_cgroup) {
+  const auto free = free_in_cgroup();
+  return free ? *free / kShareOfFree / readers.size() : UINT64_MAX;
+}
+
 }  // namespace
 
 Result<std::size_t> buffer_size(const Machine& machine, std::span<const Reader> readers,
-                                const FreeMemory& free_on) {
+                                const FreeMemory& free_on, const FreeInCgroup& free_in_cgroup) {
   const std::uint64_t wanted =
       std::max(kLeastBuffer, kTimesCache * cache_of_reader(machine, readers));
   const std::uint64_t free = free_for_reader(machine, readers, free_on);
+  const std::uint64_t allowed = allowed_for_reader(readers, free_in_cgroup);
   if (free < wanted / 2)
     return Error(fmt::format(
         "{} of free memory for each of {} CPUs is too little: the caches would hold the data "
         "that is read; measure when the node has more free memory",
         bytes_text(static_cast<double>(free)), readers.size()));
-  return std::min(free, wanted);
+  if (allowed < wanted / 2)
+    return Error(fmt::format(
+        "the memory limit of the job's cgroup leaves {} for each of {} CPUs, and the caches would "
+        "hold the data that is read; give the job more memory, such as with srun --mem=0",
+        bytes_text(static_cast<double>(allowed)), readers.size()));
+  return std::min({free, allowed, wanted});
 }
 
 }  // namespace ondeloc

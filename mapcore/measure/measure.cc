@@ -266,7 +266,8 @@ class Measurement {
     const double seconds = share * step.usual;
     Rates rates;
     if (limit > seconds) {
-      const auto bytes = buffer_size(machine_, step.readers, options_.free_on);
+      const auto bytes =
+          buffer_size(machine_, step.readers, options_.free_on, options_.free_in_cgroup);
       if (!bytes) return bytes.error();
       auto read = options_.instruments.reads(step.readers, *bytes, {seconds, limit});
       if (!read) return std::move(read).error();

@@ -29,6 +29,7 @@ struct MeasureOptions {
   double seconds = kMeasureSeconds;  // at most, for everything
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   FreeMemory free_on = [](int) { return std::nullopt; };
+  FreeInCgroup free_in_cgroup = [] { return std::nullopt; };
   Instruments instruments = {};
 };
 

@@ -202,6 +202,43 @@ TEST_CASE("hostile and missing /proc files") {
   CHECK(read_threads(10, root.path()).empty());
 }
 
+TEST_CASE("the memory that the limits of the cgroups leave: v2, v1, and none") {
+  const FakeRoot root;
+  const std::string scope = "/sys/fs/cgroup/system.slice/slurmstepd.scope";
+  const std::string job = scope + "/job_5", task = job + "/step_0/user/task_0";
+  root.file("/proc/1/cgroup", "0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0\n");
+  CHECK(!read_cgroup_room(1, root.path()));  // no memory controller
+  root.file(task + "/memory.max", "max\n");
+  root.file(task + "/memory.high", "max\n");
+  root.file(task + "/memory.current", "5000\n");
+  CHECK(!read_cgroup_room(1, root.path()));
+  root.file(job + "/memory.max", "100000\n");
+  CHECK(read_cgroup_room(1, root.path()) == 100000);
+  root.file(job + "/memory.current", "60000\n");
+  CHECK(read_cgroup_room(1, root.path()) == 40000);
+  root.file(job + "/memory.stat", "anon 40000\ninactive_file 15000\nfile_dirty 5000\n");
+  CHECK(read_cgroup_room(1, root.path()) == 50000);
+  root.file(job + "/memory.high", "70000\n");
+  CHECK(read_cgroup_room(1, root.path()) == 20000);
+  root.file(scope + "/memory.max", "90000\n");
+  root.file(scope + "/memory.current", "95000\n");  // more than the limit
+  CHECK(read_cgroup_room(1, root.path()) == 0);
+  // In a container the mounted root is the cgroup with the limit.
+  root.file("/sys/fs/cgroup/memory.max", "9000\n");
+  root.file("/proc/2/cgroup", "0::/\n");
+  CHECK(read_cgroup_room(2, root.path()) == 9000);
+
+  const std::string v1 = "/sys/fs/cgroup/memory/slurm/uid_1/job_5";
+  root.file("/proc/3/cgroup", "5:memory:/slurm/uid_1/job_5/step_0\n0::/\n");
+  root.file(v1 + "/step_0/memory.limit_in_bytes", "9223372036854771712\n");
+  root.file(v1 + "/step_0/memory.usage_in_bytes", "4096\n");
+  root.file(v1 + "/memory.limit_in_bytes", "50000\n");
+  root.file(v1 + "/memory.usage_in_bytes", "30000\n");
+  root.file(v1 + "/memory.stat", "inactive_file 1\ntotal_inactive_file 9000\ntotal_dirty 1000\n");
+  CHECK(read_cgroup_room(3, root.path()) == 28000);
+  CHECK(!read_cgroup_room(6, root.path()));  // the process is gone
+}
+
 TEST_CASE("the step's cpuset: cgroup v2, v1, and none") {
   const FakeRoot root;
   const std::string step = "/system.slice/slurmstepd.scope/job_5/step_0/user/task_0";

@@ -20,6 +20,7 @@ struct MadeNode {
   Result<MachineFile> measure() {
     MeasureOptions options;
     options.free_on = [this](int node) { return free_on(node); };
+    options.free_in_cgroup = [this] { return free_in_cgroup; };
     options.instruments = {[this] { return clock; },
                            [this](PuOs, PuOs, HomeOf, double seconds) { return pair(seconds); },
                            [this](std::span<const Reader> readers, std::size_t bytes,
@@ -34,6 +35,7 @@ struct MadeNode {
 
   Result<std::vector<double>> reads(std::span<const Reader> readers, std::size_t bytes,
                                     ReadTime time) {
+    most_memory = std::max(most_memory, readers.size() * bytes);
     std::map<PuOs, double> touched;
     double longest = 0;
     for (const Reader& reader : readers)
@@ -49,6 +51,8 @@ struct MadeNode {
 
   Machine machine;
   FreeMemory free_on = [](int) { return std::nullopt; };
+  std::optional<std::uint64_t> free_in_cgroup;
+  std::size_t most_memory = 0;  // bytes that a step has taken
   double clock = 1000;
   double pairs_overrun = 2;  // of the seconds that a pair is given
   bool pairs_are_stable = true;

@@ -157,3 +157,20 @@ TEST_CASE("messages that are not stable in time are named") {
                       "time was too short to repeat until stable: messages inside one LLC, "
                       "messages inside one machine"));
 }
+
+TEST_CASE("the measurement stays below half of the memory that the job's cgroup leaves") {
+  MadeNode node(kLargeNode);
+  node.pairs_overrun = 1;
+  REQUIRE(node.measure().ok());
+  const std::size_t unlimited = node.most_memory;
+  node.most_memory = 0;
+  node.free_in_cgroup = unlimited * 3 / 2;
+  REQUIRE(node.measure().ok());
+  CHECK(node.most_memory <= *node.free_in_cgroup / 2);
+  CHECK(node.most_memory > *node.free_in_cgroup / 3);
+  node.free_in_cgroup = unlimited / 8;
+  const auto refused = node.measure();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message().find("the memory limit of the job's cgroup leaves") !=
+        std::string::npos);
+}
