@@ -172,6 +172,16 @@ class Measurement {
     return readers;
   }
 
+  // Inside an allocation one cache may have few of its cores, and another all.
+  std::vector<Reader> readers_of_fullest_cache() const {
+    std::vector<Reader> most;
+    for (const LlcIndex llc : machine_.llcs.ids()) {
+      std::vector<Reader> readers = readers_of(machine_.llcs[llc].node, llc);
+      if (readers.size() > most.size()) most = std::move(readers);
+    }
+    return most;
+  }
+
   std::vector<Reader> readers_of_all() const {
     std::vector<Reader> readers;
     for (const Pu* pu : cores_) readers.push_back({pu->os, pu->os});
@@ -206,8 +216,8 @@ class Measurement {
                      {{cores_.front()->os, cores_.front()->os}},
                      budget_.part(kUsualOneCore),
                      [this](const Rates& rates) { file_.core_bandwidth = sum_of(rates); }});
-    if (machine_.splits_nodes())
-      steps.push_back({"memory from one cache", readers_of(machine_.llcs.front().node, LlcIndex(0)),
+    if (whole_.splits_nodes())
+      steps.push_back({"memory from one cache", readers_of_fullest_cache(),
                        budget_.part(kUsualOneCache),
                        [this](const Rates& rates) { file_.port_bandwidth = sum_of(rates); }});
     steps.push_back({"memory of all NUMA nodes at once", readers_of_all(),

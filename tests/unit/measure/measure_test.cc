@@ -174,3 +174,15 @@ TEST_CASE("the measurement stays below half of the memory that the job's cgroup 
   CHECK(refused.error().message().find("the memory limit of the job's cgroup leaves") !=
         std::string::npos);
 }
+
+TEST_CASE("inside an allocation the cache with the most cores tells the port of a cache") {
+  MadeNode node("numa:1 l3:4 core:4 pu:1");
+  node.machine.allowed = *CpuSet::parse_list("0,4-7,9");
+  const auto some = node.measure();
+  REQUIRE(some.ok());
+  CHECK(some->port_bandwidth == Approx(4e9));
+  node.machine.allowed = *CpuSet::parse_list("4-7");  // the machine has other caches
+  const auto one = node.measure();
+  REQUIRE(one.ok());
+  CHECK(one->port_bandwidth == Approx(4e9));
+}
