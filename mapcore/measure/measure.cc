@@ -51,6 +51,19 @@ std::vector<const Pu*> one_of_each_core(const Machine& machine) {
   return pus;
 }
 
+// Boards may have memory for some nodes only. The kernel takes memory of another node for the CPUs
+// of an empty one, and the rate of that memory would be written as the one of the empty node.
+bool is_without_memory(const NumaNode& node, const FreeMemory& free_on) {
+  return node.memory == 0 && free_on(node.os) == std::uint64_t{0};
+}
+
+Machine nodes_with_memory(const Machine& machine, const FreeMemory& free_on) {
+  CpuSet pus;
+  for (const NumaNode& node : machine.nodes)
+    if (!is_without_memory(node, free_on)) pus |= node.pus;
+  return restrict_machine(machine, pus);
+}
+
 using NodePair = std::pair<NodeIndex, NodeIndex>;
 
 // A link of each kind first: inside a package or not, and of each distance.
@@ -85,7 +98,8 @@ class Measurement {
         machine_(machine),
         options_(options),
         budget_(options.seconds, options.instruments.now),
-        cores_(one_of_each_core(machine)) {}
+        with_memory_(nodes_with_memory(machine, options.free_on)),
+        cores_(one_of_each_core(with_memory_)) {}
 
   Result<MachineFile> run() {
     describe();
@@ -175,8 +189,8 @@ class Measurement {
   // Inside an allocation one cache may have few of its cores, and another all.
   std::vector<Reader> readers_of_fullest_cache() const {
     std::vector<Reader> most;
-    for (const LlcIndex llc : machine_.llcs.ids()) {
-      std::vector<Reader> readers = readers_of(machine_.llcs[llc].node, llc);
+    for (const LlcIndex llc : with_memory_.llcs.ids()) {
+      std::vector<Reader> readers = readers_of(with_memory_.llcs[llc].node, llc);
       if (readers.size() > most.size()) most = std::move(readers);
     }
     return most;
@@ -192,7 +206,7 @@ class Measurement {
   // alone takes seconds for the buffers of a large node.
   std::vector<Reader> readers_over(NodeIndex from, NodeIndex to) const {
     std::vector<Reader> readers = readers_of(from);
-    const std::vector<PuOs> homes = machine_.nodes[to].pus.to_vector();
+    const std::vector<PuOs> homes = with_memory_.nodes[to].pus.to_vector();
     for (std::size_t i = 0; i < readers.size(); ++i) readers[i].home = homes[i % homes.size()];
     return readers;
   }
@@ -225,8 +239,9 @@ class Measurement {
                        for (std::size_t i = 0; i < rates.size(); ++i)
                          file_.nodes[cores_[i]->node.value].shared += rates[i];
                      }});
-    const double each = budget_.part(kUsualEachNode) / static_cast<double>(machine_.nodes.size());
-    for (const NodeIndex k : machine_.nodes.ids())
+    const double each =
+        budget_.part(kUsualEachNode) / static_cast<double>(with_memory_.nodes.size());
+    for (const NodeIndex k : with_memory_.nodes.ids())
       steps.push_back(
           {"memory of each NUMA node", readers_of(k), each, [this, k](const Rates& rates) {
              file_.nodes[static_cast<std::size_t>(k.value)].alone = sum_of(rates);
@@ -236,7 +251,7 @@ class Measurement {
   }
 
   void add_link_steps(std::vector<MemoryStep>& steps) {
-    std::vector<NodePair> links = links_in_order(machine_);
+    std::vector<NodePair> links = links_in_order(with_memory_);
     const std::string what = "links between NUMA nodes";
     if (links.size() > kMaxMachineFileObjects) {
       const std::size_t more = links.size() - kMaxMachineFileObjects;
@@ -247,13 +262,25 @@ class Measurement {
     for (const auto& [from, to] : links) {
       steps.push_back(
           {what, readers_over(from, to), each, [this, from = from, to = to](const Rates& rates) {
-             file_.links.push_back({machine_.nodes[from].os, machine_.nodes[to].os, sum_of(rates)});
+             file_.links.push_back(
+                 {with_memory_.nodes[from].os, with_memory_.nodes[to].os, sum_of(rates)});
            }});
     }
   }
 
+  void note_nodes_without_memory() {
+    for (const NumaNode& node : machine_.nodes)
+      if (is_without_memory(node, options_.free_on))
+        file_.notes.push_back(
+            fmt::format("NUMA node {} has no memory, so its bandwidth and the links to it were not "
+                        "measured",
+                        node.os));
+  }
+
   Status measure_memory() {
-    for (const NumaNode& node : machine_.nodes) file_.nodes.push_back({node.os, 0, 0});
+    note_nodes_without_memory();
+    if (cores_.empty()) return {};
+    for (const NumaNode& node : with_memory_.nodes) file_.nodes.push_back({node.os, 0, 0});
     const std::vector<MemoryStep> steps = memory_steps();
     double usual_left = 0;
     for (const MemoryStep& step : steps) usual_left += step.usual;
@@ -325,9 +352,10 @@ class Measurement {
   const Machine& machine_;
   const MeasureOptions& options_;
   const TimeBudget budget_;
-  std::vector<const Pu*> cores_;
-  std::size_t pair_steps_ = 0;  // that are left
-  double usual_pair_ = 0;       // seconds
+  const Machine with_memory_;     // only the nodes that have some
+  std::vector<const Pu*> cores_;  // a PU of each core of these
+  std::size_t pair_steps_ = 0;    // that are left
+  double usual_pair_ = 0;         // seconds
   std::vector<Count> counts_;
   MachineFile file_;
 };

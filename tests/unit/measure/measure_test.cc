@@ -186,3 +186,23 @@ TEST_CASE("inside an allocation the cache with the most cores tells the port of 
   REQUIRE(one.ok());
   CHECK(one->port_bandwidth == Approx(4e9));
 }
+
+TEST_CASE("a NUMA node without memory does not end the measurement, and a note names it") {
+  MadeNode node("numa:3 core:4 pu:1");
+  node.machine.nodes[NodeIndex(0)].memory = 0;
+  node.free_on = [](int os) -> std::optional<std::uint64_t> {
+    return os == 0 ? 0 : std::uint64_t{1} << 40;
+  };
+  const auto file = node.measure();
+  REQUIRE(file.ok());
+  REQUIRE(file->nodes.size() == 2);
+  CHECK(file->nodes[0].os == 1);
+  CHECK(file->nodes[0].shared == Approx(4e9));
+  CHECK(file->nodes[1].shared == Approx(4e9));
+  CHECK(file->core_bandwidth == Approx(1e9));
+  CHECK(file->links.size() == 2);  // between nodes 1 and 2
+  CHECK(some_note_has(*file, "NUMA node 0 has no memory"));
+  // Memory that is used up is not a missing memory.
+  node.machine.nodes[NodeIndex(0)].memory = std::uint64_t{1} << 40;
+  CHECK_FALSE(node.measure().ok());
+}
