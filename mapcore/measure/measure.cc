@@ -103,6 +103,7 @@ class Measurement {
 
   Result<MachineFile> run() {
     describe();
+    note_cores_left_out();
     if (Status good = measure_domains(); !good) return std::move(good).error();
     if (Status good = measure_memory(); !good) return std::move(good).error();
     note_lack_of_time();
@@ -124,6 +125,17 @@ class Measurement {
     double load = 0;
     const bool known = getloadavg(&load, 1) == 1;
     file_.busy = known && load > kBusyLoad * static_cast<double>(machine_.pus.size());
+  }
+
+  void note_cores_left_out() {
+    const std::size_t all = one_of_each_core(whole_).size();
+    const std::size_t used = one_of_each_core(machine_).size();
+    if (used < all)
+      file_.notes.push_back(
+          fmt::format("only {} of {} cores of this node may be used here, so bandwidths of memory "
+                      "can be too low; measure with all CPUs of the node, such as with srun -N1 "
+                      "--exclusive",
+                      used, all));
   }
 
   Status measure_domains() {

@@ -206,3 +206,16 @@ TEST_CASE("a NUMA node without memory does not end the measurement, and a note n
   node.machine.nodes[NodeIndex(0)].memory = std::uint64_t{1} << 40;
   CHECK_FALSE(node.measure().ok());
 }
+
+TEST_CASE("a note says that the cores of an allocation are not all cores of the machine") {
+  MadeNode node("numa:2 core:4 pu:2");
+  node.pairs_overrun = 1;
+  node.machine.allowed = *CpuSet::parse_list("0,2,4,6,8,10,12,14");  // a thread of each core
+  const auto all = node.measure();
+  REQUIRE(all.ok());
+  CHECK(all->notes.empty());
+  node.machine.allowed = *CpuSet::parse_list("0,2,4");
+  const auto some = node.measure();
+  REQUIRE(some.ok());
+  CHECK(some_note_has(*some, "3 of 8 cores of this node may be used"));
+}
