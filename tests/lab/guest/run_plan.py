@@ -225,9 +225,15 @@ class Runner:
         slurm = subprocess.run(["slurmd", "-C"], capture_output=True, text=True, check=False).stdout
         self.tell(machine=text, slurm=slurm.splitlines()[0] if slurm else "", kernel=pathlib.Path("/proc/version").read_text().strip())
 
+    def set(self, name, value):
+        try:
+            pathlib.Path("/proc/sys/" + name.replace(".", "/")).write_text(value)
+        except OSError as wrong:
+            sys.exit(f"the guest's kernel refuses {name}={value}: {wrong.strerror}")
+
     def all(self):
-        for name, value in self.plan.get("sysctl", {}).items():
-            pathlib.Path("/proc/sys/" + name.replace(".", "/")).write_text(str(value))
+        for name, value in self.plan["sysctl"].items():
+            self.set(name, value)
         self.describe()
         for words in self.plan["validate"]:
             self.validate(words)

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -37,6 +38,8 @@ def options(words):
                         "ranks take all memory to where they are to run. Launches take the host far longer than 10 simulated ms do")
     parser.add_argument("--settle", type=int, default=2000, metavar="MS", help="with online ranks sleep so long before simulated time starts, so that "
                         "the mapper has read the topology by then; 0: its start is part of the time (default: %(default)s)")
+    parser.add_argument("--sysctl", action="append", default=[], metavar="NAME=VALUE",
+                        help="a setting of the guest's kernel, such as kernel.numa_balancing=0, with which memory=auto lets pages follow; may be repeated")
     parser.add_argument("--window", type=int, default=1000, metavar="NS", help="how far vCPUs may be apart (default: 1000)")
     parser.add_argument("--build", default=str(TREE / "build/dev"), help="build directory (default: build/dev)")
     parser.add_argument("--timeout", type=int, default=24 * 3600, metavar="S", help="most seconds of the host for one machine")
@@ -51,6 +54,14 @@ def check_names(option, named):
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{option}: two are called {name}; give each its own command, with another -o")
+
+
+def settings(words):
+    """{name: value} of NAME=VALUE."""
+    for word in words:
+        if not re.fullmatch(r"[a-z0-9_]+(\.[a-zA-Z0-9_-]+)+=[^\n]+", word):
+            raise ValueError(f"--sysctl {word}: the form is NAME=VALUE, such as kernel.numa_balancing=0")
+    return dict(word.split("=", 1) for word in words)
 
 
 def make_plan(machine, chosen):
@@ -71,7 +82,7 @@ def make_plan(machine, chosen):
     check_names("--mappings", ways)
     checks = [] if chosen.validate == "none" else validate.plan(machine, chosen.validate == "whole")
     return {"programs": runs_of, "mappings": ways, "runs": chosen.runs, "validate": checks, "profile": chosen.profile, "batch": chosen.batch,
-            "settle": chosen.settle}
+            "settle": chosen.settle, "sysctl": settings(chosen.sysctl)}
 
 
 class Progress:
