@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "mapcore/base/json_text.h"
 #include "mapcore/base/printable.h"
+#include "mapcore/base/ranges_text.h"
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 
@@ -198,6 +200,45 @@ int count_packages(const Machine& machine) {
 
 namespace {
 
+using NodeSet = std::set<int>;       // the kernel's numbers
+using DomainSet = std::set<Domain>;  // of those between NUMA nodes
+
+bool is_between_nodes(Domain domain) {
+  return domain == Domain::kPackage || domain == Domain::kMachine;
+}
+
+DomainSet measured_between_nodes(const MachineFile& file) {
+  DomainSet found;
+  for (int d = 0; d < kDomainCount; ++d)
+    if (is_between_nodes(static_cast<Domain>(d)) && file.domains[d].latency > 0)
+      found.insert(static_cast<Domain>(d));
+  return found;
+}
+
+DomainSet domains_between(const NodeSet& nodes, const Machine& whole) {
+  std::map<int, Seat> seats;  // one in each last-level cache
+  for (const Pu& pu : whole.pus)
+    if (nodes.count(whole.nodes[pu.node].os) > 0) seats[pu.llc.value] = whole.seat_of(pu);
+  DomainSet found;
+  for (const auto& [first, a] : seats)
+    for (const auto& [second, b] : seats)
+      if (is_between_nodes(shared_domain(a, b))) found.insert(shared_domain(a, b));
+  return found;
+}
+
+// A release that did not write the number of NUMA nodes measured messages between all nodes that it
+// named, so the file tells whether these lie in one package.
+Status check_packages_of_nodes(const MachineFile& file, const Machine& whole,
+                               std::string_view name) {
+  NodeSet nodes;
+  for (const MeasuredNode& node : file.nodes) nodes.insert(node.os);
+  if (nodes.empty() || measured_between_nodes(file) == domains_between(nodes, whole)) return {};
+  return Error(fmt::format(
+      "machine file '{}': {} under another NUMA setting of the firmware, because NUMA nodes {} lie "
+      "in other packages there than here; run ondeloc measure here",
+      name, file.source(), ranges_text(std::vector<int>(nodes.begin(), nodes.end()))));
+}
+
 // The firmware of one machine can offer several numbers of NUMA nodes.
 Status check_numa_nodes(const MachineFile& file, const Machine& whole, std::string_view name) {
   const int nodes = static_cast<int>(whole.nodes.size());
@@ -214,7 +255,8 @@ Status check_numa_nodes(const MachineFile& file, const Machine& whole, std::stri
           "here",
           name, file.source(), node.os));
   }
-  return {};
+  if (file.numa_nodes > 0) return {};
+  return check_packages_of_nodes(file, whole, name);
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ TEST_CASE("a machine file of another NUMA setting of the same CPUs is refused") 
              *four = "package:2 numa:4 l3:1 core:4 pu:1";
   MachineFile measured = made();
   for (int os = 2; os < 8; ++os) measured.nodes.push_back({os, 25e9, 24e9});
+  measured.domains[4] = {160e-9, 6e9, 170e-9};
   // A file without the number of NUMA nodes tells it by the nodes that it names.
   CHECK(fits(to_json(measured), four).ok());
   const Status named = fits(to_json(measured), one);
@@ -72,6 +73,7 @@ TEST_CASE("a machine file of another NUMA setting of the same CPUs is refused") 
   CHECK(named.error().message().find("NUMA node 2, which this machine lacks") != std::string::npos);
   // With the number, the nodes of an allocation are enough.
   measured.nodes = {{1, 100e9, 0}};
+  measured.domains[4] = measured.domains[5] = {};
   std::string json = to_json(measured);
   CHECK(fits(json, one).ok());
   json.insert(json.find("\"cpus\""), "\"numa_nodes\": 2, ");
@@ -80,4 +82,47 @@ TEST_CASE("a machine file of another NUMA setting of the same CPUs is refused") 
   REQUIRE_FALSE(counted.ok());
   CHECK(counted.error().message().find("2 NUMA nodes, and this machine has 8") !=
         std::string::npos);
+}
+
+TEST_CASE("a file without the number of NUMA nodes tells it by the packages of the nodes") {
+  // Each node has the cores of two caches or more, as on an EPYC.
+  const char *one = "package:2 numa:1 l3:8 core:2 pu:1", *two = "package:2 numa:2 l3:4 core:2 pu:1",
+             *four = "package:2 numa:4 l3:2 core:2 pu:1";
+  struct Allocation {
+    int nodes;                        // the first ones
+    bool crosses_nodes, crosses_all;  // messages inside a package, and between packages
+  };
+  const auto fits = [](const Allocation& of, const char* topology) {
+    MachineFile measured = made();
+    measured.llcs = 16;
+    measured.nodes.clear();
+    for (int os = 0; os < of.nodes; ++os) measured.nodes.push_back({os, 25e9, 24e9});
+    if (of.crosses_nodes) measured.domains[4] = {160e-9, 6e9, 170e-9};
+    if (!of.crosses_all) measured.domains[5] = {};
+    return check_machine_file(measured, *load_machine(topology), "f");
+  };
+  const Allocation all_of_one{2, false, true}, all_of_two{4, true, true},
+      all_of_four{8, true, true};
+  CHECK(fits(all_of_one, one).ok());
+  CHECK(fits(all_of_two, two).ok());
+  CHECK(fits(all_of_four, four).ok());
+  const Allocation package_of_two{2, true, false}, package_of_four{4, true, false},
+      node{1, false, false};
+  CHECK(fits(package_of_two, two).ok());
+  CHECK(fits(package_of_two, four).ok());  // two nodes of one package: the file cannot tell
+  CHECK(fits(package_of_four, four).ok());
+  for (const char* topology : {one, two, four}) CHECK(fits(node, topology).ok());
+  const auto refused = [&](const Allocation& of, const char* topology) {
+    const Status status = fits(of, topology);
+    REQUIRE_FALSE(status.ok());
+    return status.error().message();
+  };
+  CHECK(refused(all_of_one, four) ==
+        "machine file 'f': measured 2026-11-24 on node7 under another NUMA setting of the "
+        "firmware, because NUMA nodes 0-1 lie in other packages there than here; run ondeloc "
+        "measure here");
+  refused(all_of_one, two);
+  refused(all_of_two, four);
+  refused(package_of_two, one);
+  refused(package_of_four, two);
 }
