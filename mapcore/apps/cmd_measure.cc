@@ -37,9 +37,6 @@ Result<std::string> run_measure(const MeasureCommand& command) {
   options.free_in_cgroup = [] { return read_cgroup_room(getpid()); };
   const auto file = measure_machine(*whole, machine, options);
   if (!file) return Error(file.error()).within("measure");
-  if (file->busy)
-    say("other programs ran beside the measurement; measure again on an idle node for good "
-        "numbers");
   for (const std::string& note : file->notes) say(note);
   if (Status wrote = output->write(to_json(*file)); !wrote) return std::move(wrote).error();
   if (Status written = output->commit(); !written) return std::move(written).error();

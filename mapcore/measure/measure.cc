@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <ctime>
 #include <map>
 #include <numeric>
@@ -103,8 +102,10 @@ class Measurement {
 
   Result<MachineFile> run() {
     describe();
+    note_load();
     note_cores_left_out();
     if (Status good = measure_domains(); !good) return std::move(good).error();
+    note_scatter();
     if (Status good = measure_memory(); !good) return std::move(good).error();
     note_lack_of_time();
     return std::move(file_);
@@ -122,9 +123,34 @@ class Measurement {
     file_.llcs = static_cast<int>(whole_.llcs.size());
     file_.packages = count_packages(whole_);
     file_.numa_nodes = static_cast<int>(whole_.nodes.size());
-    double load = 0;
-    const bool known = getloadavg(&load, 1) == 1;
-    file_.busy = known && load > kBusyLoad * static_cast<double>(machine_.pus.size());
+  }
+
+  void note_load() {
+    const auto load = options_.instruments.load();
+    const std::size_t cpus = machine_.pus.size();
+    if (!load || *load <= kBusyLoad * static_cast<double>(cpus)) return;
+    file_.busy = true;
+    file_.notes.push_back(
+        fmt::format("before the measurement the load was {:.1f}, and {} CPUs may be used here; "
+                    "measure again on an idle node",
+                    *load, cpus));
+  }
+
+  // Other programs are not the only cause, so the sentence does not say that there were some.
+  void note_scatter() {
+    if (worst_spread_ <= kNoisy) return;
+    file_.busy = true;
+    file_.notes.push_back(
+        fmt::format("the times of messages between CPUs {} and {} scattered by {}, which other "
+                    "programs or the hypervisor of a virtual machine can cause; measure again, and "
+                    "compare the two files before you use one",
+                    worst_pair_.a.value, worst_pair_.b.value, percent_text(worst_spread_)));
+  }
+
+  void keep_worst(const PuPair& pair, double spread) {
+    if (spread <= worst_spread_) return;
+    worst_pair_ = pair;
+    worst_spread_ = spread;
   }
 
   void note_cores_left_out() {
@@ -172,7 +198,7 @@ class Measurement {
         if (!result)
           return Error(fmt::format("CPUs {} and {}: {}", pair.a.value, pair.b.value,
                                    result.error().message()));
-        if (result->spread > kNoisy) file_.busy = true;
+        keep_worst(pair, result->spread);
         if (!result->is_stable) count(what).is_unsure = true;
         (home == HomeOf::kSender ? latency : other).add(result->times.latency);
         if (home == HomeOf::kSender) bandwidth.add(result->times.bandwidth);
@@ -368,6 +394,8 @@ class Measurement {
   std::vector<const Pu*> cores_;  // a PU of each core of these
   std::size_t pair_steps_ = 0;    // that are left
   double usual_pair_ = 0;         // seconds
+  PuPair worst_pair_{};
+  double worst_spread_ = 0;  // of the latencies of this pair
   std::vector<Count> counts_;
   MachineFile file_;
 };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Instruments {
   std::function<Result<PairResult>(PuOs, PuOs, HomeOf, double)> pair = measure_pair;
   std::function<Result<std::vector<double>>(std::span<const Reader>, std::size_t, ReadTime)> reads =
       measure_reads;
+  std::function<std::optional<double>()> load = load_of_last_minute;
 };
 
 struct MeasureOptions {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace ondeloc {
 namespace {
@@ -31,6 +32,12 @@ double now_seconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+std::optional<double> load_of_last_minute() {
+  double load = 0;
+  if (getloadavg(&load, 1) != 1) return std::nullopt;
+  return load;
 }
 
 double Samples::median() const { return quantile(values_, 0.5); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ctime>
+#include <optional>
 #include <vector>
 
 #include "mapcore/base/cpu_set.h"
@@ -10,6 +11,9 @@
 namespace ondeloc {
 
 double now_seconds();  // CLOCK_MONOTONIC
+// Threads that ran or were ready, in the mean over the last minute; nothing if the kernel does not
+// tell.
+std::optional<double> load_of_last_minute();
 
 class Deadline {
  public:

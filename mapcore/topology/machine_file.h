@@ -37,7 +37,9 @@ struct MachineFile {
   std::string host, cpu, kernel;
   int cpus = 0, llcs = 0, packages = 0;  // of the whole machine
   int numa_nodes = 0;                    // the same; 0: an earlier release wrote the file
-  bool busy = false;                     // other programs ran beside the measurement
+  // The load was high before the measurement, or the times of messages scattered; the notes say
+  // which, but not those of an earlier release.
+  bool busy = false;
   std::array<MeasuredDomain, kDomainCount> domains{};
   std::vector<MeasuredNode> nodes;
   std::vector<MeasuredLink> links;

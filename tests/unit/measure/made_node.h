@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "mapcore/measure/measure.h"
@@ -22,15 +24,18 @@ struct MadeNode {
     options.free_on = [this](int node) { return free_on(node); };
     options.free_in_cgroup = [this] { return free_in_cgroup; };
     options.instruments = {[this] { return clock; },
-                           [this](PuOs, PuOs, HomeOf, double seconds) { return pair(seconds); },
+                           [this](PuOs a, PuOs b, HomeOf, double seconds) {
+                             return pair({a, b}, seconds);
+                           },
                            [this](std::span<const Reader> readers, std::size_t bytes,
-                                  ReadTime time) { return reads(readers, bytes, time); }};
+                                  ReadTime time) { return reads(readers, bytes, time); },
+                           [this] { return load; }};
     return measure_machine(machine, restrict_machine(machine, machine.allowed), options);
   }
 
-  Result<PairResult> pair(double seconds) {
+  Result<PairResult> pair(const PuPair& cpus, double seconds) {
     clock += pairs_overrun * seconds;
-    return PairResult{{1e-7, 1e10}, 0, pairs_are_stable};
+    return PairResult{{1e-7, 1e10}, spread_of(cpus), pairs_are_stable};
   }
 
   Result<std::vector<double>> reads(std::span<const Reader> readers, std::size_t bytes,
@@ -56,9 +61,11 @@ struct MadeNode {
   double clock = 1000;
   double pairs_overrun = 2;  // of the seconds that a pair is given
   bool pairs_are_stable = true;
-  double touch_rate = 1e9;  // bytes per second of one CPU
-  int left_out = 0;         // reads whose memory could not be touched in time
-  double release = 0.01;    // seconds until the memory of a step is free again
+  std::function<double(const PuPair&)> spread_of = [](const PuPair&) { return 0; };
+  std::optional<double> load = 0;  // before the measurement
+  double touch_rate = 1e9;         // bytes per second of one CPU
+  int left_out = 0;                // reads whose memory could not be touched in time
+  double release = 0.01;           // seconds until the memory of a step is free again
 };
 
 }  // namespace ondeloc

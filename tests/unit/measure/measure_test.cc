@@ -219,3 +219,45 @@ TEST_CASE("a note says that the cores of an allocation are not all cores of the 
   REQUIRE(some.ok());
   CHECK(some_note_has(*some, "3 of 8 cores of this node may be used"));
 }
+
+TEST_CASE("a high load is noted with its number, and the file calls the node busy") {
+  MadeNode node("numa:2 core:4 pu:1");
+  node.pairs_overrun = 1;
+  node.load = 4;
+  const auto idle = node.measure();
+  REQUIRE(idle.ok());
+  CHECK_FALSE(idle->busy);
+  CHECK(idle->notes.empty());
+  node.load = 5.08;
+  const auto busy = node.measure();
+  REQUIRE(busy.ok());
+  CHECK(busy->busy);
+  REQUIRE(busy->notes.size() == 1);
+  CHECK(some_note_has(*busy, "the load was 5.1, and 8 CPUs may be used here; measure again"));
+  node.load.reset();
+  const auto unknown = node.measure();
+  REQUIRE(unknown.ok());
+  CHECK_FALSE(unknown->busy);
+}
+
+TEST_CASE("times that scatter on an idle node are not blamed on other programs alone") {
+  MadeNode node("numa:2 core:4 pu:1");
+  node.pairs_overrun = 1;
+  node.spread_of = [](const PuPair& pair) { return pair.b.value == 4 ? 0.31 : 0.25; };
+  const auto scattered = node.measure();
+  REQUIRE(scattered.ok());
+  CHECK(scattered->busy);
+  REQUIRE(scattered->notes.size() == 1);
+  CHECK(some_note_has(*scattered,
+                      "the times of messages between CPUs 0 and 4 scattered by 31 %, which other "
+                      "programs or the hypervisor of a virtual machine can cause; measure again"));
+  const auto read = parse_machine_file(to_json(*scattered), "f");
+  REQUIRE(read.ok());
+  CHECK(read->busy);
+  CHECK(read->notes == scattered->notes);
+  node.spread_of = [](const PuPair&) { return 0.25; };
+  const auto steady = node.measure();
+  REQUIRE(steady.ok());
+  CHECK_FALSE(steady->busy);
+  CHECK(steady->notes.empty());
+}
