@@ -9,6 +9,7 @@
 
 #include "mapcore/apps/cli.h"
 #include "mapcore/apps/overview.h"
+#include "mapcore/apps/say.h"
 #include "mapcore/apps/terminal.h"
 #include "mapcore/apps/top_text.h"
 #include "mapcore/base/text.h"
@@ -25,11 +26,12 @@ struct TopCommand {
 
 constexpr auto kLoadTime = std::chrono::milliseconds(250);  // long enough to tell a load
 
-Error no_such_step(const WantedStep& wanted, const std::string& text, std::size_t starting) {
-  return Error(fmt::format("top: {} {}{} runs here{}; 'ondeloc top --list' names the steps that do",
-                           wanted.step ? "no step" : "no step of job", shorten(text),
-                           wanted.step ? " of yours" : "",
-                           starting > 0 ? ", or its first interval is not over" : ""));
+Error no_such_step(const WantedStep& wanted, const std::string& text, const LiveSteps& live) {
+  return Error(fmt::format(
+      "top: {} {}{} runs here{}{}; 'ondeloc top --list' names the steps that do",
+      wanted.step ? "no step" : "no step of job", shorten(text), wanted.step ? " of yours" : "",
+      live.starting > 0 ? ", or its first interval is not over" : "",
+      live.unread.empty() ? "" : ", or its report is of another version"));
 }
 
 Result<std::string> top_once(const WantedStep& wanted, const TopCommand& options) {
@@ -37,7 +39,11 @@ Result<std::string> top_once(const WantedStep& wanted, const TopCommand& options
   std::this_thread::sleep_for(kLoadTime);
   load.after = cpu_times();
   const LiveSteps live = live_steps(wanted);
-  if (wanted.job && live.steps.empty()) return no_such_step(wanted, options.step, live.starting);
+  const bool is_missing = wanted.job && live.steps.empty();
+  // The text has these sentences.
+  if (is_missing || options.format == "json")
+    for (const std::string& sentence : live.unread) say(sentence);
+  if (is_missing) return no_such_step(wanted, options.step, live);
   if (options.format == "json") return top_json(live, load);
   return fmt::format("{}\n", fmt::join(top_lines(live, load), "\n"));
 }

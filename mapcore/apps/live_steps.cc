@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <sstream>
 #include <tuple>
@@ -91,13 +92,19 @@ LiveSteps live_steps(const WantedStep& wanted) {
     std::string text;
     for (int i = 0; i < kTries && text.empty(); ++i) text = published_by(folder);
     auto run = parse_report_run(text, folder);
-    if (!run)
-      ++found.starting;
-    else if (is_wanted(*run, wanted))
+    if (run && is_wanted(*run, wanted))
       found.steps.push_back(*std::move(run));
+    else if (!run && run.error().code() == ENOTSUP)
+      found.unread.push_back(run.error().message());
+    else if (!run)
+      ++found.starting;
   }
-  // A mapper that has published nothing does not tell its step, and the user asked for this one.
-  if (wanted.job && !found.steps.empty()) found.starting = 0;
+  // A mapper that has published nothing, or in another version, does not tell its step, and the user
+  // asked for this one.
+  if (wanted.job && !found.steps.empty()) {
+    found.starting = 0;
+    found.unread.clear();
+  }
   std::sort(found.steps.begin(), found.steps.end(), [](const ReportRun& a, const ReportRun& b) {
     return std::tie(a.job, a.step) < std::tie(b.job, b.step);
   });

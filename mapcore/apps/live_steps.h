@@ -20,8 +20,9 @@ struct WantedStep {
 Result<WantedStep> parse_step(const std::string& text);
 
 struct LiveSteps {
-  std::vector<ReportRun> steps;  // ascending job and step
-  std::size_t starting = 0;      // mappers that have not published anything yet
+  std::vector<ReportRun> steps;     // ascending job and step
+  std::size_t starting = 0;         // mappers that have not published anything yet
+  std::vector<std::string> unread;  // a sentence for each report of another version
 };
 LiveSteps live_steps(const WantedStep& wanted);
 

@@ -139,6 +139,7 @@ std::vector<std::string> top_lines(const LiveSteps& live, const Load& load) {
   }
   if (live.starting > 0)
     lines.push_back(counted(live.starting, "more step") + " without an interval yet");
+  lines.insert(lines.end(), live.unread.begin(), live.unread.end());
   if (lines.empty())
     lines = {"No step of yours runs with --ondeloc=online on this node.",
              "For another node: srun --overlap --jobid=JOBID -w NODE --pty ondeloc top"};

@@ -125,6 +125,37 @@ TEST_CASE("top of a named step does not count mappers of other steps that have n
   CHECK(ran.out.find("without an interval yet") == std::string::npos);
 }
 
+TEST_CASE("top names the versions if a mapper of another version runs") {
+  const TempDir dir;
+  std::string later = report_of_step(3);
+  later.replace(later.find("1"), 1, "7");
+  const Publisher mapper(report_of_step(4)), other(later);
+  const std::string sentence =
+      "is a report of version 7, and this ondeloc reads version 1; use the ondeloc that wrote it\n";
+  const auto ends_sentence = [&](const std::string& text) {
+    return text.find(sentence) != std::string::npos;
+  };
+  const Ran all = run_command(dir, {"top", "--once"});
+  CAPTURE(all.out, all.err);
+  CHECK(all.status == 0);
+  CHECK(ends_sentence(all.out));
+  CHECK(all.err.empty());
+  const Ran json = run_command(dir, {"top", "--once", "-f", "json"});
+  CHECK(json.status == 0);
+  CHECK_FALSE(ends_sentence(json.out));
+  CHECK(ends_sentence(json.err));
+  const Ran missing = run_command(dir, {"top", job_of_test() + ".3", "--once"});
+  CHECK(missing.status == 1);
+  CHECK(missing.out.empty());
+  CHECK(ends_sentence(missing.err));
+  CHECK(missing.err.find("no step " + job_of_test() + ".3 of yours runs here, or") !=
+        std::string::npos);
+  CHECK(missing.err.find("or its report is of another version; ") != std::string::npos);
+  const Ran named = run_command(dir, {"top", job_of_test() + ".4", "--once"});
+  CHECK(named.status == 0);
+  CHECK_FALSE(ends_sentence(named.out + named.err));
+}
+
 TEST_CASE("top refuses a wrong job and counts the steps whose memory it cannot read") {
   const TempDir dir;
   const Publisher nothing(""), garbage("{\"job\": "), list("[1, 2]");
