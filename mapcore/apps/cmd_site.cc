@@ -113,10 +113,15 @@ Result<std::string> site_account(const SiteCommand& options) {
 
 // A line for each.
 Result<std::string> verdicts_text(const std::string& directory, const JobOfUser& job) {
-  const auto verdicts = verdicts_of_job(directory, job);
-  if (!verdicts) return verdicts.error();
+  const auto found = verdicts_of_job(directory, job);
+  if (!found) return found.error();
+  if (found->left_out > 0)
+    say(
+        fmt::format("{} of job {} left out: the verdicts are those of the first {} reports; "
+                    "'ondeloc report' tells the verdict of each",
+                    counted(found->left_out, "file"), job.job, kMostReportsOfJob));
   std::string text;
-  for (const std::string& verdict : *verdicts) text += verdict + "\n";
+  for (const std::string& verdict : found->verdicts) text += verdict + "\n";
   return text;
 }
 

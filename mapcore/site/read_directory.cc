@@ -167,21 +167,26 @@ Result<SiteFiles> read_site_directory(const std::string& path, std::time_t since
   return reader.take();
 }
 
-Result<std::set<std::string>> verdicts_of_job(const std::string& path, const JobOfUser& job) {
+Result<JobVerdicts> verdicts_of_job(const std::string& path, const JobOfUser& job) {
   auto directory = open_site_directory(path);
   if (!directory) return std::move(directory).error();
   const auto names = names_in(directory->get(), path);
   if (!names) return names.error();
   const std::string start = fmt::format("{}{}.", kSiteReportPrefix, job.job);
-  std::set<std::string> verdicts;
+  JobVerdicts found;
   std::size_t reports = 0;
   for (const std::string& name : *names) {
     if (!name.starts_with(start) || !name.ends_with(kSiteReportSuffix)) continue;
+    if (reports == kMostReportsOfJob) {
+      ++found.left_out;
+      continue;
+    }
     const auto run = run_of_job(::dirfd(directory->get()), name, job);
-    if (run) verdicts.insert(verdict(run->run));
-    if (run && ++reports == kMostReportsOfJob) break;
+    if (!run) continue;
+    found.verdicts.insert(verdict(run->run));
+    ++reports;
   }
-  return verdicts;
+  return found;
 }
 
 }  // namespace ondeloc

@@ -38,10 +38,15 @@ struct JobOfUser {
   uid_t user = 0;
 };
 
+struct JobVerdicts {
+  std::set<std::string> verdicts;
+  std::size_t left_out = 0;  // files behind the first reports that have the name of such a report
+};
+
 // The verdicts of the first kMostReportsOfJob reports of a job, each once. Only files count that
 // have the name of such a report and belong to the user, and whose report is of this job: any user
 // may write a file with that name. Other files are passed over. Error: the directory cannot be
 // read.
-Result<std::set<std::string>> verdicts_of_job(const std::string& path, const JobOfUser& job);
+Result<JobVerdicts> verdicts_of_job(const std::string& path, const JobOfUser& job);
 
 }  // namespace ondeloc

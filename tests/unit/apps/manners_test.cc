@@ -506,3 +506,25 @@ TEST_CASE("every example of every --help can be copied and works") {
   }
   CHECK(run >= 18);
 }
+
+TEST_CASE("site --verdicts tells how many files of a large job it left out") {
+  const TempDir dir;
+  const auto add_report = [&](int node) {
+    write_text(dir.file(fmt::format("ondeloc-12.0.n{:03}.json", node)),
+               R"({"version": 1, "job": 12, "ranks": [], "matrix": [], "intervals": []})");
+  };
+  const std::vector<std::string> words{"site", dir.file(""), "--verdicts",
+                                       "12",   "--user",     std::to_string(getuid())};
+  for (int node = 0; node < 100; ++node) add_report(node);
+  const Ran whole = run_command(dir, words);
+  CAPTURE(whole.err);
+  CHECK(whole.status == 0);
+  CHECK(whole.err.empty());
+  for (int node = 100; node < 103; ++node) add_report(node);
+  const Ran cut = run_command(dir, words);
+  CHECK(cut.status == 0);
+  CHECK(cut.out == whole.out);
+  CHECK(cut.err ==
+        "ondeloc: 3 files of job 12 left out: the verdicts are those of the first 100 reports; "
+        "'ondeloc report' tells the verdict of each\n");
+}

@@ -142,10 +142,11 @@ TEST_CASE("the verdicts of a job are those of its reports, and no other file is 
   write_text(dir.file("ondeloc-12.4.n1.json"), "junk");
   const auto verdicts = verdicts_of_job(dir.path(), {12, getuid()});
   REQUIRE(verdicts.ok());
-  CHECK(verdicts->size() == 2);
-  for (const std::string& verdict : *verdicts)
+  CHECK(verdicts->verdicts.size() == 2);
+  CHECK(verdicts->left_out == 0);
+  for (const std::string& verdict : verdicts->verdicts)
     CHECK(verdict.find("sent each other nothing") == verdict.npos);
-  CHECK(verdicts_of_job(dir.path(), {14, getuid()})->empty());
+  CHECK(verdicts_of_job(dir.path(), {14, getuid()})->verdicts.empty());
   CHECK_FALSE(verdicts_of_job(dir.file("none"), {12, getuid()}).ok());
 }
 
@@ -154,8 +155,8 @@ TEST_CASE("a file of another user gives a job no verdict", "[root]") {
   const TempDir dir;
   write_made(dir, {.job = 12});
   REQUIRE(chown(report_file(dir, 12).c_str(), kAttacker, kAttacker) == 0);
-  CHECK(verdicts_of_job(dir.path(), {12, kVictim})->empty());
-  CHECK(verdicts_of_job(dir.path(), {12, kAttacker})->size() == 1);
+  CHECK(verdicts_of_job(dir.path(), {12, kVictim})->verdicts.empty());
+  CHECK(verdicts_of_job(dir.path(), {12, kAttacker})->verdicts.size() == 1);
 }
 
 TEST_CASE("rotation removes old reports, then the oldest of too many, and no other file") {
