@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/measure/memory_rate.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <cstring>
 #include <thread>
 
+#include "mapcore/measure/pages.h"
 #include "mapcore/measure/timing.h"
 
 namespace ondeloc {
@@ -30,49 +29,32 @@ struct Common {
   std::atomic<std::uint64_t> sink{0};
 };
 
-// Memory of its own for one reader.
-class Buffer {
- public:
-  explicit Buffer(std::size_t bytes)
-      : bytes_(bytes),
-        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
-  ~Buffer() {
-    if (data_ != MAP_FAILED) munmap(data_, bytes_);
+// The first touch decides on which node the memory lies.
+void touch_on(PuOs home, const Pages& pages, const Deadline& deadline, Common& common) {
+  const PinnedHere there(home);
+  if (!pages.is_good() || !there.is_good()) common.failed = true;
+  for (std::size_t at = 0; at < pages.size() && !common.failed && !common.is_late; at += kPiece) {
+    std::memset(pages.data() + at, 1, std::min(kPiece, pages.size() - at));
+    if (deadline.is_over()) common.is_late = true;
   }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+}
 
-  // The first touch decides on which node the memory lies.
-  void touch_on(PuOs home, const Deadline& deadline, Common& common) const {
-    const PinnedHere there(home);
-    if (data_ == MAP_FAILED || !there.is_good()) common.failed = true;
-    for (std::size_t at = 0; at < bytes_ && !common.failed && !common.is_late; at += kPiece) {
-      std::memset(static_cast<char*>(data_) + at, 1, std::min(kPiece, bytes_ - at));
-      if (deadline.is_over()) common.is_late = true;
-    }
+// Bytes per second of this thread.
+double read_for(double seconds, const Pages& pages, Common& common) {
+  std::uint64_t sum = 0;
+  double read = 0;
+  const double begin = now_seconds();
+  double now = begin;
+  for (std::size_t at = 0; now - begin < seconds; now = now_seconds()) {
+    const std::size_t size = std::min(kPiece, pages.size() - at);
+    sum += read_all(reinterpret_cast<const std::uint64_t*>(pages.data() + at),
+                    size / sizeof(std::uint64_t));
+    read += static_cast<double>(size);
+    at = at + size < pages.size() ? at + size : 0;
   }
-
-  // Bytes per second of this thread.
-  double read_for(double seconds, Common& common) const {
-    std::uint64_t sum = 0;
-    double read = 0;
-    const double begin = now_seconds();
-    double now = begin;
-    for (std::size_t at = 0; now - begin < seconds; now = now_seconds()) {
-      const std::size_t size = std::min(kPiece, bytes_ - at);
-      sum += read_all(static_cast<const std::uint64_t*>(data_) + at / sizeof(std::uint64_t),
-                      size / sizeof(std::uint64_t));
-      read += static_cast<double>(size);
-      at = at + size < bytes_ ? at + size : 0;
-    }
-    common.sink += sum;
-    return read / std::max(now - begin, seconds);
-  }
-
- private:
-  std::size_t bytes_;
-  void* data_;
-};
+  common.sink += sum;
+  return read / std::max(now - begin, seconds);
+}
 
 }  // namespace
 
@@ -85,12 +67,12 @@ Result<std::vector<double>> measure_reads(std::span<const Reader> readers, std::
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     threads.emplace_back([&, i] {
-      const Buffer buffer(bytes);
-      buffer.touch_on(readers[i].home, touched, common);
+      const Pages pages(bytes);
+      touch_on(readers[i].home, pages, touched, common);
       const PinnedHere here(readers[i].cpu);
       if (!here.is_good()) common.failed = true;
       all.arrive_and_wait();
-      if (!common.failed && !common.is_late) rates[i] = buffer.read_for(time.seconds, common);
+      if (!common.failed && !common.is_late) rates[i] = read_for(time.seconds, pages, common);
     });
   }
   for (std::thread& thread : threads) thread.join();

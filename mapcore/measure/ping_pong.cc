@@ -2,13 +2,13 @@
 #include "mapcore/measure/ping_pong.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
 
+#include "mapcore/measure/pages.h"
 #include "mapcore/measure/timing.h"
 
 namespace ondeloc {
@@ -19,26 +19,6 @@ constexpr std::size_t kBuffer = 1u << 18;  // larger than an L1, smaller than an
 constexpr int kTrips = 200;                // of the line in one round
 constexpr int kSpins = 10000;              // before a yield
 constexpr int kCopies = 8;                 // of the buffer in one round
-
-// Fresh pages, so that the thread that touches them first decides where they lie.
-class Pages {
- public:
-  explicit Pages(std::size_t bytes)
-      : bytes_(bytes),
-        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
-  ~Pages() {
-    if (is_good()) munmap(data_, bytes_);
-  }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  bool is_good() const { return data_ != MAP_FAILED; }
-  char* data() const { return static_cast<char*>(data_); }
-  void touch() const { std::memset(data_, 1, bytes_); }
-
- private:
-  std::size_t bytes_;
-  void* data_;
-};
 
 struct Shared {
   alignas(kLine) std::atomic<std::uint32_t> line{0};
@@ -90,9 +70,9 @@ class Pair {
 
   Shared& shared() { return *reinterpret_cast<Shared*>(line_pages_.data()); }
   void touch_all() {
-    line_pages_.touch();
+    std::memset(line_pages_.data(), 1, line_pages_.size());
     new (line_pages_.data()) Shared;
-    pages_.touch();
+    std::memset(pages_.data(), 1, pages_.size());
   }
 
   double round_of_line() {
