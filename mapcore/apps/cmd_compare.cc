@@ -71,7 +71,6 @@ std::string row_text(const std::string& name, const TimedMapping& result) {
 struct Row {
   std::string name;
   TimedMapping result;
-  const DomainTraffic& levels() const { return result.cost.domains; }
 };
 
 nlohmann::ordered_json row_json(const Row& row) {
@@ -90,7 +89,7 @@ nlohmann::ordered_json row_json(const Row& row) {
     json["far_share"] = *result.cost.far_share;
     json["adapter_time"] = result.cost.adapter_time;
   }
-  json["domains"] = domains_json(row.levels());
+  json["domains"] = domains_json(result.cost.domains);
   return json;
 }
 
@@ -109,7 +108,7 @@ bool has_ways(const std::vector<Row>& rows) {
 // that leave the node.
 std::string levels_text(const std::vector<Row>& rows) {
   TrafficChange all;
-  for (const Row& row : rows) all.after += row.levels();
+  for (const Row& row : rows) all.after += row.result.cost.domains;
   const std::vector<Domain> used = used_domains(all);
   const bool ways = has_ways(rows);
   if (used.empty() && !ways) return "";
@@ -118,11 +117,12 @@ std::string levels_text(const std::vector<Row>& rows) {
   if (ways) text += fmt::format(" {:>10}", "off-node");
   for (const Row& row : rows) {
     text += fmt::format("\n{:<16}", name_cell(row.name));
+    const DomainTraffic& levels = row.result.cost.domains;
     for (const Domain domain : used) {
       const auto d = static_cast<std::size_t>(domain);
-      text += fmt::format(" {:>10}",
-                          fmt::format("{}/{}", percent(row.levels().bytes[d], row.levels().all_bytes()),
-                                      percent(row.levels().messages[d], row.levels().all_messages())));
+      text +=
+          fmt::format(" {:>10}", fmt::format("{}/{}", percent(levels.bytes[d], levels.all_bytes()),
+                                             percent(levels.messages[d], levels.all_messages())));
     }
     if (ways)
       text += fmt::format(" {:>10}", percent(row.result.cost.far_share.value_or(0), 1) + " far");

@@ -99,8 +99,8 @@ LiveSteps live_steps(const WantedStep& wanted) {
     else if (!run)
       ++found.starting;
   }
-  // A mapper that has published nothing, or in another version, does not tell its step, and the user
-  // asked for this one.
+  // A mapper that has published nothing, or in another version, does not tell its step, and the
+  // user asked for this one.
   if (wanted.job && !found.steps.empty()) {
     found.starting = 0;
     found.unread.clear();
