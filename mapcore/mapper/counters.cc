@@ -53,7 +53,8 @@ void add_cell(ondeloc_cell& sum, const ondeloc_cell& cell) {
 }  // namespace
 
 ondeloc_cell Counters::sent(int from, int to) const {
-  return from < to ? pair(from, to).to_larger : pair(to, from).to_smaller;
+  return from < to ? pairs_[index_of_pair(from, to)].to_larger
+                   : pairs_[index_of_pair(to, from)].to_smaller;
 }
 
 ondeloc_cell Counters::total(int from, int to) const {
@@ -76,7 +77,7 @@ inline void Counters::raise_sent(int from, int to, const ondeloc_cell& seen) {
     OffNodeSums& sums = off_node_[static_cast<std::size_t>(from)];
     grew = raise(sums.sent, seen, sums.growth);
   } else {
-    Pair& both = from < to ? pair(from, to) : pair(to, from);
+    Pair& both = pair(from, to);
     grew = raise(from < to ? both.to_larger : both.to_smaller, seen, both.growth);
   }
   if (grew) mark(from, to);
@@ -85,9 +86,8 @@ inline void Counters::raise_sent(int from, int to, const ondeloc_cell& seen) {
 void Counters::raise_fetched(int fetcher, int source, const ondeloc_cell& seen) {
   if (fetcher == source) return;
   if (fetched_.empty()) fetched_.resize(index_of_fetched(ranks_, 0));
-  Growth& growth = source == ranks_
-                       ? off_node_[static_cast<std::size_t>(fetcher)].growth
-                       : pair(std::min(fetcher, source), std::max(fetcher, source)).growth;
+  Growth& growth = source == ranks_ ? off_node_[static_cast<std::size_t>(fetcher)].growth
+                                    : pair(fetcher, source).growth;
   if (raise(fetched_[index_of_fetched(fetcher, source)], seen, growth)) mark(fetcher, source);
 }
 
@@ -184,7 +184,7 @@ void Counters::take_row(int rank) {
         take_off_node(rank);
         continue;
       }
-      Growth& both = rank < peer ? pair(rank, peer).growth : pair(peer, rank).growth;
+      Growth& both = pair(rank, peer).growth;
       row_[length] = {peer, both.bytes};
       row_messages_[length++] = both.messages;
       if (peer < rank) both = {};

@@ -13,6 +13,7 @@
 // Thread safety: for one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -68,13 +69,10 @@ class Counters {
   };
 
   // REQUIRES: smaller < larger.
-  Pair& pair(int smaller, int larger) {
-    return pairs_[pairs_before_[static_cast<std::size_t>(smaller)] +
-                  static_cast<std::size_t>(larger)];
+  std::size_t index_of_pair(int smaller, int larger) const {
+    return pairs_before_[static_cast<std::size_t>(smaller)] + static_cast<std::size_t>(larger);
   }
-  const Pair& pair(int smaller, int larger) const {
-    return const_cast<Counters*>(this)->pair(smaller, larger);
-  }
+  Pair& pair(int a, int b) { return pairs_[index_of_pair(std::min(a, b), std::max(a, b))]; }
   ondeloc_cell fetched(int fetcher, int source) const {
     return fetched_.empty() ? ondeloc_cell{} : fetched_[index_of_fetched(fetcher, source)];
   }

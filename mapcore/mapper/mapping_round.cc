@@ -87,14 +87,14 @@ std::vector<FollowingMemory> MappingRound::following_memory(const Mapping& mappi
   return memory;
 }
 
-double MappingRound::cost_of(const Mapping& mapping, const CounterDelta& delta) const {
-  return evaluate(model_, placement_.slots().slots, delta.traffic, mapping, delta.off_node).total;
+Cost MappingRound::cost_of(const Mapping& mapping, const CounterDelta& delta) const {
+  return evaluate(model_, placement_.slots().slots, delta.traffic, mapping, delta.off_node);
 }
 
 double MappingRound::cost_at_start(const CounterDelta& delta, double cost_now) {
   if (start_.size() != placement_.current().size() || !is_valid(start_, placement_.slots().slots))
     start_ = placement_.current();
-  return start_ == placement_.current() ? cost_now : cost_of(start_, delta);
+  return start_ == placement_.current() ? cost_now : cost_of(start_, delta).total;
 }
 
 Result<Mapping> MappingRound::map(const CounterDelta& delta) {
@@ -112,7 +112,7 @@ Mapping MappingRound::permitted(Mapping wanted, const CounterDelta& delta) const
   wanted = placement_.without_pinned(std::move(wanted), ranks_);
   if (!torn) return wanted;
   return improve_allowed(std::move(wanted), slots, allowed,
-                         [&](const Mapping& mapping) { return cost_of(mapping, delta); });
+                         [&](const Mapping& mapping) { return cost_of(mapping, delta).total; });
 }
 
 // Valid while `option` is. A rank whose memory cannot follow loses more than any message mapping
@@ -148,7 +148,8 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
     return decider_.undecided(DecisionKind::kFailed);
   }
   Option wanted{permitted(*std::move(mapped), delta), 0, {}};
-  wanted.cost = wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, delta);
+  wanted.cost =
+      wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, delta).total;
   Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};
   if (!decider_.is_on_trial()) proven_ = placement_.current();
   Option proven{placement_.without_pinned(proven_, ranks_), 0, {}};
@@ -163,11 +164,6 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
                                                               : wanted)
                .mapping;
   return decision;
-}
-
-Cost MappingRound::cost_now(const CounterDelta& delta) const {
-  return evaluate(model_, placement_.slots().slots, delta.traffic, placement_.current(),
-                  delta.off_node);
 }
 
 ReportInterval MappingRound::line_of(const CounterDelta& delta, const Cost& now) const {
@@ -198,7 +194,7 @@ void MappingRound::count_levels(const TrafficChange& levels, ReportInterval& lin
 }
 
 ReportInterval MappingRound::measure(const CounterDelta& delta) {
-  const Cost now = cost_now(delta);
+  const Cost now = cost_of(placement_.current(), delta);
   ReportInterval line = line_of(delta, now);
   count_levels(levels_of(delta.traffic, now), line);
   return line;
@@ -269,7 +265,7 @@ void MappingRound::note_applied(const ApplyResult& applied, const CounterDelta& 
     line.moved_to.push_back(placement_.cpus_of(rank).to_list());
   }
   line.remapped = !applied.moved.empty();
-  const Cost then = cost_now(delta);
+  const Cost then = cost_of(placement_.current(), delta);
   line.remote_share_after = then.remote_share;
   line.peak_load_after = then.peak_load;
   line.cost_after = then.total;
@@ -292,7 +288,7 @@ std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delt
 }
 
 std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& delta) {
-  const Cost now = cost_now(delta);
+  const Cost now = cost_of(placement_.current(), delta);
   ReportInterval line = line_of(delta, now);
   const TrafficChange levels = levels_of(delta.traffic, now);
   const auto applied = placement_.follow_cpuset(whole_, ranks_);

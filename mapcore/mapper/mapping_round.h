@@ -61,9 +61,8 @@ class MappingRound {
     double cost = 0;
     std::optional<std::vector<FollowingMemory>> memory;
   };
-  Cost cost_now(const CounterDelta& delta) const;
   ReportInterval line_of(const CounterDelta& delta, const Cost& now) const;
-  double cost_of(const Mapping& mapping, const CounterDelta& delta) const;
+  Cost cost_of(const Mapping& mapping, const CounterDelta& delta) const;
   double cost_at_start(const CounterDelta& delta, double cost_now);
   Result<Mapping> map(const CounterDelta& delta);
   Mapping permitted(Mapping wanted, const CounterDelta& delta) const;

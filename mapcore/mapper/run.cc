@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -67,6 +66,7 @@ constexpr auto kReadCpusetEvery = std::chrono::seconds(1);
 constexpr std::size_t kMostRestored = 32;
 constexpr double kRestoreAllAfter = 2;  // seconds
 constexpr double kLongestSeries = 1e8;  // seconds
+constexpr std::size_t kMostLive = 32;   // intervals of a live report
 constexpr const char* kOnlyAtEnd = "read when the step ends";
 constexpr auto kDetachWait = std::chrono::milliseconds(50);
 constexpr auto kEndWait = std::chrono::milliseconds(500);
@@ -312,10 +312,9 @@ class OnlineMapper {
   // For `ondeloc top`: the last intervals, no matrix, which grows with the square of the ranks, and
   // no counters of the kernel, which take a file or more for each cache and rank.
   void publish() {
-    constexpr std::size_t kMostLive = 32;
     const std::chrono::duration<double> since = Clock::now() - started_;
     if (!live_.is_due(since)) return;
-    Report report = complete_report({}, true, kMostLive);
+    Report report = complete_report({}, true);
     report.memory.why = kOnlyAtEnd;
     if (config_.options.counters)
       report.counters.why_no_misses = report.counters.why_no_bytes = kOnlyAtEnd;
@@ -381,15 +380,13 @@ class OnlineMapper {
   }
 
   // The report of the present moment, without add_use_of_node(). `notes` come first in its notes.
-  Report complete_report(std::vector<std::string> notes, bool live = false,
-                         std::size_t most_intervals = std::numeric_limits<std::size_t>::max()) {
+  Report complete_report(std::vector<std::string> notes, bool live = false) {
     Report report;
     report.origin =
         origin_.empty() ? origin_of(ranks(), config_.partition, config_.restarts) : origin_;
     const auto& kept = log_.kept();
-    report.intervals.assign(
-        kept.end() - static_cast<std::ptrdiff_t>(std::min(kept.size(), most_intervals)),
-        kept.end());
+    const std::size_t count = live ? std::min(kept.size(), kMostLive) : kept.size();
+    report.intervals.assign(kept.end() - static_cast<std::ptrdiff_t>(count), kept.end());
     report.remaps = log_.remaps();
     report.notes = std::move(notes);
     for (const std::string& note : {step_.stopped_note(), log_.note()})
