@@ -181,7 +181,7 @@ void add_slot_options(CLI::App& command, SlotOptions& options, const char* usual
   add_cpus_option(command, options.cpus_per_task, usual_cpus);
   auto* spread = command.add_flag("--spread", options.spread,
                                   "with fewer ranks than CPUs, use all nodes and caches evenly "
-                                  "(default if NUMA nodes have several last-level caches)");
+                                  "(default if there is more than one node or cache)");
   command
       .add_flag("--pack", options.pack, "with fewer ranks than CPUs, let the algorithm choose CPUs")
       ->excludes(spread);
@@ -229,7 +229,7 @@ SlotSet free_slots(const MachineChoice& choice, const SlotOptions& options, int 
     return shared_slots(choice.machine, choice.usable, (ranks + cpus - 1) / cpus * cpus, 1);
   if (ranks <= cpus / each) {
     SlotSet slots = slots_for(choice.machine, choice.usable, ranks, each);
-    const bool spread = options.spread || (!options.pack && choice.machine.splits_nodes());
+    const bool spread = options.spread || (!options.pack && choice.machine.llcs.size() > 1);
     return spread ? spread_slots(slots, ranks) : slots;
   }
   if (options.cpus_per_task == 0) return whole_node_slots(choice.machine, choice.usable, ranks);

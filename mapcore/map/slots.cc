@@ -379,9 +379,9 @@ Result<SlotPlan> plan_slots(const Machine& machine, const SlotRequest& request) 
                    ? slots_from_shared_mask(plan.machine, all, static_cast<int>(masks.size()),
                                             request.cpus_per_task)
                    : slots_from_masks(plan.machine, request, masks);
-  // `ondeloc map` spreads in the same way. The cost model does not know what ranks in one cache
-  // take from each other, so that it would pack them.
-  if (plan.shared && plan.machine.splits_nodes())
+  // `ondeloc map` spreads in the same way. The cost model does not know what ranks in one cache or
+  // on one node take from each other, so that it would pack them.
+  if (plan.shared && plan.machine.llcs.size() > 1)
     plan.slots = spread_slots(plan.slots, static_cast<int>(masks.size()));
   plan.oversubscribed = masks.size() > static_cast<std::size_t>(all.count());
   if (plan.oversubscribed && !plan.shared && !request.bound) widen_to_nodes(plan);

@@ -11,8 +11,8 @@
 //                           preferred: a rank would otherwise lose the CPUs that it had beside
 //                           these. Slots span nodes if cpus_per_task is 1, or more than each rank
 //                           can have, and if more than a quarter of the PUs would otherwise be idle
-//                           (two ranks on four nodes). If nodes have several caches and there are
-//                           fewer ranks than slots, only spread_slots() of them are used
+//                           (two ranks on four nodes). If there are several caches and fewer ranks
+//                           than slots, only spread_slots() of them are used
 //   anything else           the slots are the multiset of the masks (--cpu-bind=sockets, ldoms,
 //                           partly overlapping masks). `uneven` is set if the masks differ in width
 //                           and overlap, or if one rank's part of its CPUs is twice another's

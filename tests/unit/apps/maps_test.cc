@@ -231,7 +231,7 @@ TEST_CASE("replay counts the memory that moves with a rank, and layouts in the w
   CHECK(with({"--resident", "20TB"})["migration"] == 0);  // never worth it
   // Nnch counts CPUs 0 and 1 too, as `map` does: without them both pairs would be together.
   const Json lama = with({"-a", "lama:Nnch", "--always"});
-  CHECK(lama["intervals"].back()["remote_share"] == 0.5);
+  CHECK(lama["intervals"].back()["remote_share"] == 1);
 }
 
 TEST_CASE("a relative rankfile says the same CPUs to who counts inside the cpuset") {

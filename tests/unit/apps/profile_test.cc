@@ -302,7 +302,7 @@ TEST_CASE("a report of one node of several maps its own ranks") {
       dir, {"profile", "map", dir.file("r.json"), "-t", "numa:2 core:2 pu:1", "-f", "rankfile"});
   CHECK(ran.out ==
         "rank 8=n2 slot=0\n"
-        "rank 9=n2 slot=1\n");
+        "rank 9=n2 slot=2\n");
 }
 
 TEST_CASE("commands that need all ranks, or the ranks of one node, say so") {
