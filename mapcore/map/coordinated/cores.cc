@@ -2,6 +2,7 @@
 #include "mapcore/map/coordinated/cores.h"
 
 #include <algorithm>
+#include <map>
 
 #include "mapcore/map/coordinated/tuning.h"
 
@@ -25,6 +26,26 @@ class CoreSearch {
       for (std::size_t i = 0; i < mapping_.size(); ++i)
         changed = improve(static_cast<int>(i)) || changed;
       if (!changed) return;
+    }
+  }
+
+  void use_idle_cores() {
+    for (const std::vector<int>& slots : slots_of_llc_) {
+      std::map<int, int> ranks;  // of each core
+      for (const int slot : slots)
+        if (seat(slot).core >= 0) ranks[seat(slot).core] += rank_at_[slot] >= 0 ? 1 : 0;
+      const auto idle = [&](int slot) {
+        return seat(slot).core >= 0 && ranks[seat(slot).core] == 0;
+      };
+      for (const int slot : slots) {
+        if (rank_at_[slot] < 0 || seat(slot).core < 0 || ranks[seat(slot).core] < 2) continue;
+        const auto free = std::find_if(slots.begin(), slots.end(), idle);
+        if (free == slots.end()) break;
+        --ranks[seat(slot).core];
+        ++ranks[seat(*free).core];
+        mapping_[rank_at_[slot]] = SlotIndex(*free);
+        std::swap(rank_at_[slot], rank_at_[*free]);
+      }
     }
   }
 
@@ -99,6 +120,10 @@ bool has_choice(const MapRequest& request) {
 
 void share_cores(const MapRequest& request, Mapping& mapping) {
   if (has_choice(request)) CoreSearch(request, mapping).run();
+}
+
+void use_idle_cores(const MapRequest& request, Mapping& mapping) {
+  CoreSearch(request, mapping).use_idle_cores();
 }
 
 }  // namespace ondeloc::coordinated

@@ -11,4 +11,9 @@ namespace ondeloc::coordinated {
 // before also exchange slots: their data stay in the cache.
 void share_cores(const MapRequest& request, Mapping& mapping);
 
+// Moves ranks from shared cores to idle cores of their last-level cache, whatever their messages
+// gain by sharing: a core computes for one rank faster than for two. The cost model does not know
+// how much faster.
+void use_idle_cores(const MapRequest& request, Mapping& mapping);
+
 }  // namespace ondeloc::coordinated

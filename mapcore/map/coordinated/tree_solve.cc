@@ -362,7 +362,9 @@ bool nodes_tell_all(const MapRequest& request) {
 }
 
 Mapping solve_on_tree(const MapRequest& request, int effort) {
-  return TreeSolver(request, effort).run();
+  Mapping mapping = TreeSolver(request, effort).run();
+  if (mapping.size() < request.slots.size()) use_idle_cores(request, mapping);
+  return mapping;
 }
 
 }  // namespace ondeloc::coordinated

@@ -52,9 +52,10 @@ TEST_CASE("baselines place every rank once") {
 }
 
 TEST_CASE("with threads to spare no rank shares a core beside an idle one of its node") {
-  const std::vector<MatrixEntry> ring = {{0, 1, 100, 1}, {1, 2, 90, 1}, {2, 3, 80, 1},
-                                         {3, 4, 70, 1},  {4, 5, 60, 1}, {5, 0, 50, 1}};
-  Case c = make_case("numa:2 core:4 pu:2", 6, ring);
+  const char* machine = GENERATE("numa:2 core:4 pu:2", "package:1 numa:1 l3:2 core:4 pu:2");
+  CAPTURE(machine);
+  // Two chains of three ranks: one for each node or cache.
+  Case c = make_case(machine, 6, {{0, 1, 100, 1}, {1, 2, 90, 1}, {3, 4, 70, 1}, {4, 5, 60, 1}});
   const auto shared = [&c](const char* algorithm) {
     std::vector<int> cores;
     const Mapping mapping = *compute_mapping(algorithm, c.request());
