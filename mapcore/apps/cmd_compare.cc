@@ -43,7 +43,7 @@ std::vector<std::string> all_algorithms(int ranks) {
 }
 
 std::string name_cell(const std::string& name) {
-  return name.size() > 16 ? name.substr(0, 15) + "+" : name;
+  return name.size() > 14 ? name.substr(0, 13) + "+" : name;
 }
 
 std::string percent(double part, double whole) {
@@ -52,7 +52,7 @@ std::string percent(double part, double whole) {
 
 // The cells of a line, the name first. An empty one has no column.
 std::string line_text(const std::array<std::string, 9>& cells) {
-  constexpr std::array kWidths{16, 10, 10, 10, 10, 6, 6, 5, 9};
+  constexpr std::array kWidths{14, 8, 10, 8, 8, 6, 5, 5, 8};
   std::string text = fmt::format("{:<{}}", cells[0], kWidths[0]);
   for (std::size_t i = 1; i < cells.size(); ++i)
     if (!cells[i].empty()) text += fmt::format(" {:>{}}", cells[i], kWidths[i]);
@@ -235,7 +235,7 @@ Result<std::string> run_compare(const CompareOptions& options) {
                     "remote", "peak", "moves", "computed"}) +
          text +
          (ranks_count
-              ? "cost = max(congestion, busiest) + locality, predicted; busiest: the rank whose\n"
+              ? "cost = congestion + busiest + locality, predicted; busiest: the rank whose\n"
                 "messages take longest; remote: share of bytes between NUMA nodes; peak:\n"
                 "heaviest node / mean; moves: ranks that change their NUMA node\n"
               : "cost = congestion + locality, predicted; remote: share of bytes between NUMA\n"

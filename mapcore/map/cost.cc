@@ -182,7 +182,7 @@ Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traff
     cost.busiest = *busiest;
     cost.busiest_rank = static_cast<int>(busiest - loads.rank.begin());
   }
-  cost.total = std::max(cost.congestion, cost.busiest) + cost.locality;
+  cost.total = cost.congestion + cost.busiest + cost.locality;
   const double all = model.weight == Weight::kMessages ? traffic.total_messages() : traffic.total();
   if (all > 0) cost.remote_share = loads.remote / all;
   if (loads.all_off_node > 0) cost.far_share = loads.far / loads.all_off_node;
@@ -192,10 +192,10 @@ Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traff
 }
 
 std::string terms_text(const Cost& cost) {
-  const std::string locality = " + locality " + seconds_text(cost.locality);
-  if (cost.busiest_rank < 0) return "congestion " + seconds_text(cost.congestion) + locality;
-  return fmt::format("max(congestion {}, busiest rank {}){}", seconds_text(cost.congestion),
-                     seconds_text(cost.busiest), locality);
+  const std::string busiest =
+      cost.busiest_rank < 0 ? "" : " + busiest rank " + seconds_text(cost.busiest);
+  return fmt::format("congestion {}{} + locality {}", seconds_text(cost.congestion), busiest,
+                     seconds_text(cost.locality));
 }
 
 DomainTraffic& DomainTraffic::operator+=(const DomainTraffic& more) {

@@ -13,11 +13,11 @@
 //              + sum over all ranks of their off-node bytes times T to the node of their adapter
 //   C_i        = sum over the pairs of rank i of b T + m L, and its off-node bytes as above
 //   busiest    = max_i C_i, only if CostModel::knows_ranks, else 0
-//   total      = max(congestion, busiest) + locality           seconds
+//   total      = congestion + busiest + locality               seconds
 //
-// While a rank waits for its messages, the resources that they cross work: the longer of the two
-// counts. In C_i a message takes its latency and a byte the time between two cores, so that
-// locality is the mean of all C_i, halved because each pair has two ranks.
+// The sum of the three terms orders the mappings of a program as simulated machines do, better than
+// each term (etc/doc/cost-model.md). In C_i a message takes its latency and a byte the time between
+// two cores, so that locality is the mean of all C_i, halved because each pair has two ranks.
 //
 // Off-node bytes count once, on the rank's node and port. If the rank's adapter is on another node,
 // they also cross the link between (adapter_paths.h). D_a counts only if the mapping chooses the

@@ -47,13 +47,6 @@ bool has_chiplets(const Machine& machine) {
   return false;
 }
 
-// True if two caches share a package or a NUMA node, as with chiplets and with packages that the
-// firmware or a virtual machine shows as one node. The distance of nodes does not tell such caches
-// apart: the time of a line does.
-bool counts_lines(const Machine& machine) {
-  return has_chiplets(machine) || machine.splits_nodes();
-}
-
 bool has_bandwidths(const Machine& machine) {
   return std::all_of(machine.nodes.begin(), machine.nodes.end(),
                      [](const NumaNode& node) { return node.bandwidth > 0; });
@@ -72,10 +65,10 @@ class Builder {
       : machine_(machine), overrides_(overrides), n_(machine.nodes.size()) {}
 
   CostModel build() {
-    const bool counts_time = counts_lines(machine_) || measured() != nullptr;
-    model_.weight = overrides_.weight.value_or(counts_time ? Weight::kTime : Weight::kBytes);
     model_.nodes = static_cast<int>(n_);
     model_.llcs = static_cast<int>(machine_.llcs.size());
+    const bool counts_time = model_.llcs > 1 || measured() != nullptr;
+    model_.weight = overrides_.weight.value_or(counts_time ? Weight::kTime : Weight::kBytes);
     for (const Llc& llc : machine_.llcs) model_.node_of_llc.push_back(llc.node.value);
     find_seats();
     set_bandwidth();
@@ -283,8 +276,7 @@ class Builder {
     return sum > 0 ? base * key(a, b) * pairs / sum : base;
   }
 
-  // T if a package or a node has several caches: the time of a byte follows from the latency of its
-  // line.
+  // T without a machine file: the time of a byte follows from the latency of its line.
   double byte_cost_of_lines(const Seat& a, const Seat& b) const {
     const double penalty =
         model_.penalty[static_cast<std::size_t>(a.node.value) * n_ + b.node.value];
@@ -301,15 +293,14 @@ class Builder {
 
   void set_costs() {
     const std::size_t c = seats_.size();
-    double all = 0;
-    for (const double bandwidth : model_.bandwidth) all += bandwidth;
     std::set<int> seen;
     for (const Seat& seat : seats_)
       if (seen.insert(seat.node.value).second) node_seats_.push_back(seat);
     const bool bytes_by_file = latency_by_file_ && !overrides_.remote_distance &&
                                measured()->domain(nearest()).bandwidth > 0;
     if (bytes_by_file) model_.distance_source = measured()->source();
-    const bool bytes_by_lines = !bytes_by_file && counts_lines(machine_);
+    // With one cache, cores and L2 caches alone do not decide where a rank belongs.
+    const bool bytes_by_lines = !bytes_by_file && c > 1;
     model_.byte_cost_is_shared = model_.knows_ranks = bytes_by_file || bytes_by_lines;
     model_.message_cost.assign(c * c, 0);
     model_.byte_cost.assign(c * c, 0);
@@ -319,10 +310,7 @@ class Builder {
         const Seat &a = seats_[i], &b = seats_[j];
         model_.message_cost[i * c + j] = latency_between(a, b);
         model_.byte_cost[i * c + j] =
-            bytes_by_file ? measured_byte_cost(shared_domain(a, b))
-            : bytes_by_lines
-                ? byte_cost_of_lines(a, b)
-                : model_.penalty[static_cast<std::size_t>(a.node.value) * n_ + b.node.value] / all;
+            bytes_by_file ? measured_byte_cost(shared_domain(a, b)) : byte_cost_of_lines(a, b);
       }
     }
     for (int d = 0; d <= static_cast<int>(Domain::kLlc); ++d) {

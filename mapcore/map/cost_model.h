@@ -50,12 +50,13 @@ struct CostModel {
   std::vector<double> port;
   // L_cd and T_cd, row-major llcs x llcs: the seconds that a message and a byte between the caches
   // c and d take more than in the nearest domain of the machine. A message delays one rank, so that
-  // L is divided by the number of ranks. If `byte_cost_is_shared`, T is divided too (T was measured
-  // between two cores). Otherwise T counts in full (T is a share of the bandwidth of all memory).
+  // L is divided by the number of ranks. If `byte_cost_is_shared`, T is divided too (T is a time
+  // between two cores). Otherwise T counts in full (between compute nodes T is a share of the
+  // bandwidth of an adapter).
   std::vector<double> message_cost, byte_cost;
   bool byte_cost_is_shared = false;
   // True if L and T are times between two cores of this machine, so that the time of each rank is
-  // known. Between compute nodes T is a share of the bandwidth of an adapter.
+  // known: always with several last-level caches.
   bool knows_ranks = false;
   // The same for two ranks in one cache that share a core, an L2, or only the cache.
   std::array<double, 3> message_cost_inside{}, byte_cost_inside{};

@@ -46,9 +46,19 @@ RankGraph::RankGraph(const MapRequest& request)
   rows = rows_of(view);
 }
 
-RankGraph::RankGraph(const Graph& whole, std::span<const int> members) : size(members.size(), 1) {
+RankGraph::RankGraph(const Graph& whole, std::span<const int> members, double far)
+    : size(members.size(), 1) {
   std::vector<int> own(static_cast<std::size_t>(whole.vertices), -1);
   for (std::size_t i = 0; i < members.size(); ++i) own[members[i]] = static_cast<int>(i);
+  std::vector<double> outside(own.size());
+  for (const int vertex : members) {
+    double all = 0;
+    for (const Traffic::Edge& edge : whole.row(vertex)) {
+      all += edge.bytes;
+      if (own[edge.peer] < 0) outside[vertex] += edge.bytes;
+    }
+    if (all > 0) outside[vertex] /= all;
+  }
   own_begin_.reserve(members.size() + 1);
   own_begin_.push_back(0);
   strength.reserve(members.size());
@@ -56,8 +66,9 @@ RankGraph::RankGraph(const Graph& whole, std::span<const int> members) : size(me
     double inside = 0;
     for (const Traffic::Edge& edge : whole.row(vertex)) {
       if (own[edge.peer] < 0) continue;
-      own_edges_.push_back({own[edge.peer], edge.bytes});
-      inside += edge.bytes;
+      const double bytes = edge.bytes * (1 + far * (outside[vertex] + outside[edge.peer]));
+      own_edges_.push_back({own[edge.peer], bytes});
+      inside += bytes;
     }
     strength.push_back(inside);
     own_begin_.push_back(own_edges_.size());

@@ -13,8 +13,10 @@ namespace ondeloc::coordinated {
 struct RankGraph {
   explicit RankGraph(const MapRequest& request);
   // Takes only the vertices `members` (ascending) of `whole` and the edges among them. The
-  // strengths are the sums of these edges.
-  RankGraph(const Graph& whole, std::span<const int> members);
+  // strengths are the sums of these edges. With `far` above 0 an edge weighs more by `far` times
+  // the share of the traffic of its two ranks that leaves the members: such a rank has partners
+  // outside already.
+  RankGraph(const Graph& whole, std::span<const int> members, double far = 0);
   RankGraph(const RankGraph&) = delete;
   RankGraph& operator=(const RankGraph&) = delete;
   std::vector<double> strength;  // off-node bytes included

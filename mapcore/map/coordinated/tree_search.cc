@@ -16,7 +16,8 @@ constexpr double kUnknownBack = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-TreeSearch::TreeSearch(const TreeTarget& target) : target_(target), state_(target) {
+TreeSearch::TreeSearch(const TreeTarget& target, std::int64_t descent_work)
+    : target_(target), descent_work_(descent_work), state_(target) {
   const auto n = static_cast<std::size_t>(target.ranks), c = target.capacity.size();
   waiting_.assign(n, 0);
   edge_to_.assign(n, nullptr);
@@ -47,10 +48,10 @@ void TreeSearch::descend_from_all() {
   std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
   clear_queue();
   for (int i = target_.ranks - 1; i >= 0; --i) mark(i);
-  work_ = tuning::kUnlimitedWork;
+  work_ = descent_work_;
   const bool changed = descend();
   keep_better();
-  if (!changed && state_.part() == best_) is_best_optimal_ = true;
+  if (work_ > 0 && !changed && state_.part() == best_) is_best_optimal_ = true;
 }
 
 bool TreeSearch::is_local_optimum(const Part& part) {
@@ -108,8 +109,8 @@ void TreeSearch::consider(int rank, int partner, int to, const TreeEdge* edge, C
   if (is_better(value, best.value)) best = {value, partner, to};
 }
 
-double TreeSearch::slack(double kept) const {
-  return state_.relief(kept) + kTieTolerance * state_.value().cost;
+double TreeSearch::slack(double congestion, double busiest) const {
+  return state_.relief(congestion, busiest) + kTieTolerance * state_.value().cost;
 }
 
 void TreeSearch::consider_swaps(int rank, int to, double kept, const BusyRanks::Beside& beside,
@@ -117,15 +118,15 @@ void TreeSearch::consider_swaps(int rank, int to, double kept, const BusyRanks::
   const int from = state_.part()[rank];
   const double alone = state_.price(rank, to) - state_.price(rank, from);
   const BusyRanks& busy = state_.busy();
-  const double most = slack(std::max(kept, beside.without(busy.near_cache(to))));
+  const double most = slack(kept, beside.without(busy.near_cache(to)));
   if (alone + least_back(to, from) >= most) return;
   work_ -= static_cast<std::int64_t>(state_.members(to).size()) / 4;
-  const double far = slack(std::max(kept, beside.most));
+  const double far = slack(kept, beside.most);
   for (const int other : state_.members(to)) {
     double more = alone + state_.price(other, from) - state_.price(other, to);
     if (more >= most) continue;
     if (const unsigned near = busy.near(other);
-        more >= (near == 0 ? far : slack(std::max(kept, beside.without(near)))))
+        more >= (near == 0 ? far : slack(kept, beside.without(near))))
       continue;
     const TreeEdge* edge = edge_to_[other];
     if (edge != nullptr)
@@ -147,7 +148,7 @@ bool TreeSearch::improve(int rank) {
     const double kept = state_.kept_congestion(from, to);
     const BusyRanks::Beside beside = state_.busy().beside(rank, from, to);
     const double alone = state_.price(rank, to) - state_.price(rank, from);
-    if (state_.free_slots(to) > 0 && alone < slack(std::max(kept, beside.most)))
+    if (state_.free_slots(to) > 0 && alone < slack(kept, beside.most))
       consider(rank, -1, to, nullptr, best);
     consider_swaps(rank, to, kept, beside, best);
   }
@@ -230,15 +231,13 @@ void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
   Value value = state_.value();
   work_ = work;
   const auto allowed_work = static_cast<double>(work);
-  const double threshold =
-      target_.per_rank > 0 ? tuning::kTreeThresholdOfRanks : tuning::kTreeThreshold;
   recording_ = true;
   while (work_ > 0) {
     --work_;
     kick(random);
     descend();
     const double left = static_cast<double>(std::max<std::int64_t>(0, work_)) / allowed_work;
-    const double most = value.cost * (1 + threshold * left);
+    const double most = value.cost * (1 + tuning::kTreeThreshold * left);
     if (is_better(value, state_.value()) && !is_less(state_.value().cost, most)) {
       go_back();
       continue;

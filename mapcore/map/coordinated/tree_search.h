@@ -12,7 +12,8 @@ namespace ondeloc::coordinated {
 
 class TreeSearch {
  public:
-  explicit TreeSearch(const TreeTarget& target);
+  // A descent ends with `descent_work` at the latest; one unit of work is about one candidate.
+  TreeSearch(const TreeTarget& target, std::int64_t descent_work);
 
   // Refines the part and keeps the result if it is the best. Ignores an empty part.
   void offer(const Part& part);
@@ -44,8 +45,8 @@ class TreeSearch {
   void descend_from_all();
   bool descend();  // true if a rank moved
   bool improve(int rank);
-  // The most by which the locality may grow if a resource or a rank keeps this time.
-  double slack(double kept) const;
+  // The most by which the locality may grow if a resource and a rank keep these times.
+  double slack(double congestion, double busiest) const;
   // `kept` is the congestion that stays (TreeState::kept_congestion).
   void consider_swaps(int rank, int to, double kept, const BusyRanks::Beside& beside, Choice& best);
   void consider(int rank, int partner, int to, const TreeEdge* edge, Choice& best);
@@ -60,6 +61,7 @@ class TreeSearch {
   bool bring_home(int rank, const Part& previous);
 
   const TreeTarget& target_;
+  std::int64_t descent_work_;
   TreeState state_;
   Acceptance acceptance_;
   std::vector<char> waiting_;

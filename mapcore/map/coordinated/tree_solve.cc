@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "mapcore/map/algorithms.h"
 #include "mapcore/map/coordinated/cores.h"
@@ -52,7 +53,7 @@ class TreeSolver {
         over_nodes_(Target::from(request, ranks_.strength)),
         tree_(request),
         previous_(llcs_of(request, request.previous)),
-        search_(tree_) {}
+        search_(tree_, descent_work()) {}
 
   Mapping run() {
     const double least = tree_.is_exact ? least_tree_cost(tree_) : 0;
@@ -60,15 +61,21 @@ class TreeSolver {
     if (!request_.previous.empty() && !is_less(least, now_)) return request_.previous;
     if (add_starts(least)) {
       if (previous_.empty()) return settle();
-      // Steps from the present mapping often lead to one of the same cost, with fewer moves.
+      // Steps from the present mapping often lead to one of the same cost, with fewer moves: the
+      // fewest if only the costs of pairs count.
+      if (knows_ranks()) offer_relaxed(previous_, tuning::kRelaxedPairs, 0);
       search_.offer(previous_);
       search_.adopt(best_start_);
       keep_found();
       return settle();
     }
     if (needs_no_change()) return request_.previous;
-    offer_fresh_and_start(solve_afresh());
-    offer_relaxed();
+    if (knows_ranks() && is_middling()) {
+      offer_best_of(solve_afresh());
+    } else {
+      offer_fresh_and_start(solve_afresh());
+      if (knows_ranks() && tree_.ranks <= tuning::kFewOnTree) offer_halves_and_relaxed();
+    }
     if (has_inside() || effort_ > 1) search_.iterate(tuning::kSeed, work());
     if (is_hard() && (previous_.empty() || is_less(search_.value().cost, now_)))
       search_.iterate(tuning::kSeed, work_of_few());
@@ -89,6 +96,16 @@ class TreeSolver {
     const std::int64_t ranks = std::min(tree_.ranks, tuning::kVeryFew);
     return tuning::kPlaceWorkOfFew * places() * ranks / tuning::kVeryFew;
   }
+  // The work of a descent. Searches of higher EFFORT have no limit.
+  std::int64_t descent_work() const {
+    if (effort_ > 1 || tree_.ranks <= tuning::kFewOnTree || !previous_.empty())
+      return tuning::kUnlimitedWork;
+    return tree_.ranks * (is_middling() ? tuning::kDescentWork : tuning::kDescentWorkOfMany);
+  }
+  bool knows_ranks() const { return tree_.per_rank > 0; }
+  bool is_middling() const {
+    return tree_.ranks > tuning::kFewOnTree && tree_.ranks <= tuning::kManyOnTree;
+  }
   // With one cache in each node the partition over the nodes has been searched for already.
   bool has_inside() const { return tree_.llcs > tree_.nodes; }
   // Few ranks on several caches in a node have many mappings that no single move or swap improves.
@@ -104,14 +121,17 @@ class TreeSolver {
     return std::move(mapping_);
   }
 
+  void offer_previous(const Part& fresh) {
+    if (previous_.empty()) return;
+    if (nodes_of(tree_, previous_) != nodes_of(tree_, fresh))
+      search_.offer(solve_inside(nodes_of(tree_, previous_)));
+    search_.offer(previous_);
+  }
+
   void offer_fresh_and_start(const Part& fresh) {
     const double of_fresh = tree_cost(tree_, fresh, kNoLimit, scratch_);
     const double of_start = tree_cost(tree_, best_start_, kNoLimit, scratch_);
-    if (!previous_.empty()) {
-      if (nodes_of(tree_, previous_) != nodes_of(tree_, fresh))
-        search_.offer(solve_inside(nodes_of(tree_, previous_)));
-      search_.offer(previous_);
-    }
+    offer_previous(fresh);
     const bool many = tree_.ranks > tuning::kManyOnTree;
     if (!many || of_fresh < tuning::kFarFromStart * of_start) search_.offer(fresh);
     // Refinement does not bring a start beyond reach to the best.
@@ -129,22 +149,29 @@ class TreeSolver {
     return !is_less(tree_cost(tree_, fresh, now, scratch_), now);
   }
 
-  // Searches on smoother costs (tree_relaxed.h), and offers the results.
-  void offer_relaxed() {
-    if (tree_.per_rank == 0 || tree_.ranks > tuning::kManyOnTree) return;
-    if (tree_.ranks > tuning::kFewOnTree) {
-      const bool is_rank = is_busiest_rank_fullest(tree_, search_.best(), scratch_);
-      return offer_relaxed(is_rank ? tuning::kRelaxedRanks : tuning::kRelaxedLoads, 0);
-    }
+  // For few ranks: partitions into halves, and searches on smoother costs (tree_relaxed.h).
+  void offer_halves_and_relaxed() {
+    search_.offer(solve_halves());
     for (const Relaxation& how : tuning::kRelaxations)
-      offer_relaxed(how, tuning::kRelaxedWork * tree_.ranks);
+      offer_relaxed(search_.best(), how, tuning::kRelaxedWork * tree_.ranks);
   }
-  void offer_relaxed(const Relaxation& how, std::int64_t work) {
-    const TreeTarget relaxed = relaxed_target(tree_, search_.best(), how);
-    TreeSearch search(relaxed);
-    search.offer(search_.best());
+
+  // For more ranks: descents take most of the time, so there are two from the cheapest start, one
+  // of them by way of a smoother cost, besides the one from the present mapping.
+  void offer_best_of(const Part& fresh) {
+    offer_previous(fresh);
+    for (const Part& part : {fresh, solve_halves(), best_start_}) search_.adopt(part);
+    const Part best = search_.best();
+    offer_relaxed(best, tuning::kRelaxedLoads, 0);
+    search_.offer(best);
+  }
+
+  void offer_relaxed(const Part& start, const Relaxation& how, std::int64_t work) {
+    const TreeTarget relaxed = relaxed_target(tree_, start, how);
+    TreeSearch search(relaxed, descent_work());
+    search.offer(start);
     if (work > 0) search.iterate(tuning::kSeed, work);
-    if (search.best() != search_.best()) search_.offer(search.best());
+    if (search.best() != start) search_.offer(search.best());
   }
 
   // Searches round after round from other seeds: from the best partition and, with several caches
@@ -170,7 +197,7 @@ class TreeSolver {
   // Returns the best partition of a search of its own; an empty one if `start` is empty.
   Part searched_from(const Part& start, std::uint64_t seed) const {
     if (start.empty()) return {};
-    TreeSearch search(tree_);
+    TreeSearch search(tree_, descent_work());
     search.adopt(start);
     search.iterate(seed, tuning::kTreeRoundWork * work());
     return search.best();
@@ -260,7 +287,8 @@ class TreeSolver {
 
   Part solve_afresh() {
     const CacheGroups packages = packages_of(tree_, request_.model);
-    return packages.empty() ? solve_inside(solve_nodes(0)) : solve_packages(packages);
+    return packages.empty() ? solve_inside(solve_nodes(is_sparse() ? 1 : 0))
+                            : solve_packages(packages);
   }
 
   Part solve_nodes(int effort) {
@@ -311,6 +339,44 @@ class TreeSolver {
     std::vector<double> distances(groups.size() * groups.size(), 1);
     for (std::size_t g = 0; g < groups.size(); ++g) distances[g * groups.size() + g] = 0;
     return solve_partition({ranks, target, distances, previous, effort});
+  }
+
+  // Partitions the ranks over two halves of the caches, then over the halves of each half, and so
+  // on. Parts of a grid are stripes then, in which all ranks have as many partners outside; a
+  // partition over all caches at once has corners. Returns an empty partition for two caches: their
+  // halves are the partition over all.
+  Part solve_halves() const {
+    if (tree_.llcs < 3) return {};
+    std::vector<int> members(static_cast<std::size_t>(tree_.ranks)), llcs;
+    std::iota(members.begin(), members.end(), 0);
+    for (const std::vector<int>& node : caches_by_node(tree_))
+      llcs.insert(llcs.end(), node.begin(), node.end());
+    Part part(members.size(), 0);
+    halve(members, llcs, part);
+    return part;
+  }
+  void halve(const std::vector<int>& members, const std::vector<int>& llcs, Part& part) const {
+    if (llcs.size() == 1 || members.empty()) {
+      for (const int rank : members) part[rank] = llcs.front();
+      return;
+    }
+    const auto middle = llcs.begin() + static_cast<std::ptrdiff_t>(llcs.size() / 2);
+    const CacheGroups halves = {{llcs.begin(), middle}, {middle, llcs.end()}};
+    RankGraph ranks(ranks_.view, members, tuning::kFarOfHalves);
+    const Part own = solve_groups(ranks, halves, {}, effort_of_halves());
+    for (std::size_t half = 0; half < halves.size(); ++half) {
+      std::vector<int> inside;
+      for (std::size_t i = 0; i < members.size(); ++i)
+        if (own[i] == static_cast<int>(half)) inside.push_back(members[i]);
+      halve(inside, halves[half], part);
+    }
+  }
+  int effort_of_halves() const {
+    if (tree_.ranks <= tuning::kFewOnTree) return tuning::kHalvesEffort;
+    return is_sparse() ? 1 : kRough;
+  }
+  bool is_sparse() const {
+    return ranks_.view.edges.size() <= tuning::kSparseEdges * ranks_.strength.size();
   }
 
   // Partitions the ranks over the packages, and then over all caches of each.

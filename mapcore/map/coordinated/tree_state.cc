@@ -94,9 +94,9 @@ void TreeState::add_way_of(int rank, int node, double sign, Loads& loads) const 
   if (const int pool = target_.way_pool[at]; pool >= 0) loads.adapter[pool] += bytes;
 }
 
-Value TreeState::value_of(const Loads& loads, double locality, double busiest) const {
+Value TreeState::value_of(const Loads& loads, double others) const {
   Value value;
-  double most = busiest;
+  double most = 0;
   const auto add = [&](double seconds) {
     most = std::max(most, seconds);
     value.squares += seconds * seconds;
@@ -108,7 +108,7 @@ Value TreeState::value_of(const Loads& loads, double locality, double busiest) c
     add(loads.port[c] * target_.per_port[c]);
   for (std::size_t a = 0; a < loads.adapter.size(); ++a)
     most = std::max(most, loads.adapter[a] * target_.per_adapter[a]);
-  value.cost = most + locality;
+  value.cost = most + others;
   return value;
 }
 
@@ -137,7 +137,7 @@ void TreeState::refresh() {
   kept_outside_ = std::max({fullest_nodes_.seconds[0], fullest_link_, fullest_adapter_});
   congestion_ = std::max(kept_outside_, fullest_ports_.seconds[0]);
   busy_.find(part_);
-  value_.cost = most() + locality_;
+  value_.cost = beside_locality() + locality_;
 }
 
 // Adds the changes of two moves, one after the other: the rank to `to`, then the partner back.
@@ -181,24 +181,24 @@ void TreeState::Fullest::add(int index, double load) {
   }
 }
 
-// The fullest one of resources and ranks comes first: it nearly always shows that a candidate costs
-// too much.
+// The larger one of congestion and busiest rank comes first: it nearly always shows that a
+// candidate costs too much.
 Value TreeState::least_after(int rank, int partner, int to, const TreeEdge* edge,
                              double limit) const {
   const double locality = locality_after(rank, partner, to, edge);
   const double amount = edge == nullptr ? 0 : edge->amount;
-  const double most = limit * (1 + kTieTolerance) - locality;
-  double busiest = 0, squares = 0;
-  if (!busy_.counts() || congestion_ > busy_.most()) {
-    const double congestion = congestion_after(rank, partner, to, amount, most, squares);
-    if (congestion <= most && busy_.counts())
-      busiest = std::max(mean_time(locality), least_busiest_after(rank, partner, to, edge));
-    return {std::max(congestion, busiest) + locality, squares, 0};
-  }
-  busiest = std::max(mean_time(locality), least_busiest_after(rank, partner, to, edge));
-  if (busiest > most) return {busiest + locality, 0, 0};
-  const double congestion = congestion_after(rank, partner, to, amount, most, squares);
-  return {std::max(congestion, busiest) + locality, squares, 0};
+  const double room = limit * (1 + kTieTolerance) - locality;
+  const bool ranks_first = busy_.counts() && busy_.most() >= congestion_;
+  double busiest = mean_time(locality), squares = 0;
+  const auto look_at_ranks = [&] {
+    busiest = std::max(busiest, least_busiest_after(rank, partner, to, edge));
+  };
+  if (ranks_first) look_at_ranks();
+  if (const double least = busiest + target_.least_congestion; least > room)
+    return {least + locality, 0, 0};
+  const double congestion = congestion_after(rank, partner, to, amount, room - busiest, squares);
+  if (busy_.counts() && !ranks_first && congestion <= room - busiest) look_at_ranks();
+  return {congestion + busiest + locality, squares, 0};
 }
 
 TreeState::OwnPrices TreeState::own_prices_after(int rank, int partner, int to,
@@ -297,17 +297,18 @@ Value TreeState::value_after(int rank, int partner, int to, const TreeEdge* edge
                              double limit) const {
   const double amount = edge == nullptr ? 0 : edge->amount;
   const double locality = locality_after(rank, partner, to, edge);
-  const double most = limit * (1 + kTieTolerance) - locality;
-  const double busiest = busiest_after(rank, partner, to, edge, most);
-  if (is_less(limit, busiest + locality)) return {busiest + locality, 0, 0};
+  const double room = limit * (1 + kTieTolerance) - locality;
+  const double busiest = busiest_after(rank, partner, to, edge, room - target_.least_congestion);
+  if (const double least = busiest + target_.least_congestion + locality; is_less(limit, least))
+    return {least, 0, 0};
   if (target_.node_of[part_[rank]] == target_.node_of[to]) {
     double squares = 0;
-    const double congestion = congestion_after(rank, partner, to, amount, most, squares);
-    return {std::max(congestion, busiest) + locality, squares, 0};
+    const double congestion = congestion_after(rank, partner, to, amount, room - busiest, squares);
+    return {congestion + busiest + locality, squares, 0};
   }
   scratch_ = loads_;
   change_loads(rank, partner, to, amount, scratch_);
-  return value_of(scratch_, locality, busiest);
+  return value_of(scratch_, busiest + locality);
 }
 
 void TreeState::shift(int rank, int to) {

@@ -59,8 +59,10 @@ class TreeState {
     return target_.has_ports ? std::max(floor, fullest_ports_.without(a, b)) : floor;
   }
   // Returns the most by which the cost, without the locality, falls at equal or higher locality if
-  // a resource or a rank keeps this time.
-  double relief(double kept) const { return most() - std::max(kept, mean_time(locality_)); }
+  // a resource and a rank keep these times.
+  double relief(double congestion, double busiest) const {
+    return beside_locality() - congestion - std::max(busiest, mean_time(locality_));
+  }
   const BusyRanks& busy() const { return busy_; }
 
  private:
@@ -79,7 +81,7 @@ class TreeState {
       return 0;
     }
   };
-  double most() const { return std::max(congestion_, busy_.most()); }
+  double beside_locality() const { return congestion_ + busy_.most(); }
   // The mean time of all ranks with that locality; with ways to adapters, a lower bound of it.
   double mean_time(double locality) const {
     return busy_.counts() ? (target_.way_cost.empty() ? 2 : 1) * locality : 0;
@@ -107,7 +109,8 @@ class TreeState {
   double fullest_link_after(int rank, int partner, int to, double edge_amount) const;
   void add_way_of(int rank, int node, double sign, Loads& loads) const;
   void change_loads(int rank, int partner, int to, double edge_amount, Loads& loads) const;
-  Value value_of(const Loads& loads, double locality, double busiest) const;
+  // `others` are the seconds of the other terms of the cost.
+  Value value_of(const Loads& loads, double others) const;
   void refresh();
   double amount_to_node(int rank, int node) const {
     return by_node_[static_cast<std::size_t>(rank) * static_cast<std::size_t>(target_.nodes) +

@@ -178,13 +178,9 @@ class Crossing {
 
 double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeScratch& scratch) {
   const auto [locality, busiest] = times_of(target, part);
-  const double least = locality + std::max(busiest, target.least_congestion);
+  const double least = locality + busiest + target.least_congestion;
   if (is_less(limit, least)) return least;
-  return locality + std::max(busiest, congestion_of(target, part, scratch));
-}
-
-bool is_busiest_rank_fullest(const TreeTarget& target, const Part& part, TreeScratch& scratch) {
-  return times_of(target, part).busiest > congestion_of(target, part, scratch);
+  return locality + busiest + congestion_of(target, part, scratch);
 }
 
 double least_tree_cost(const TreeTarget& target) {
@@ -210,9 +206,9 @@ double least_tree_cost(const TreeTarget& target) {
     busiest = std::max(busiest, target.per_rank * least);
     for (Crossing& each : crossings) each.add(amounts, target.off_node[i]);
   }
-  double congestion = std::max(busiest, target.least_congestion);
+  double congestion = target.least_congestion;
   for (const Crossing& each : crossings) congestion = std::max(congestion, each.seconds());
-  return twice / 2 + congestion;
+  return twice / 2 + busiest + congestion;
 }
 
 }  // namespace ondeloc::coordinated

@@ -23,7 +23,4 @@ double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeS
 // is the optimum.
 double least_tree_cost(const TreeTarget& target);
 
-// True if the time of the busiest rank is above that of the fullest resource.
-bool is_busiest_rank_fullest(const TreeTarget& target, const Part& part, TreeScratch& scratch);
-
 }  // namespace ondeloc::coordinated

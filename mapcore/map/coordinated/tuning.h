@@ -86,23 +86,29 @@ inline constexpr int kFewOnTree = 64;  // ranks, at most
 // With fewer ranks that work shrinks in proportion to them: 2472 drawn cases of 8 to 24 ranks
 // stayed the same but one, and 8 ranks took 40 % of the time.
 inline constexpr int kVeryFew = 16;
+// Work of one descent for each rank, with more than kFewOnTree and with more than kManyOnTree
+// ranks. With 128 ranks, descents without limit took 1.1 times as long for the same cost (speed,
+// quality). With 512 and 1024 ranks, costs were up to 1.4 % higher than without limit, up to 4.2 %
+// with 200.
+inline constexpr std::int64_t kDescentWork = 200, kDescentWorkOfMany = 500;
+// Partitions into halves: the effort for few ranks, and the factor on the share of a rank's traffic
+// that has left already. Without these partitions, Scotch dominated cases of tori and of few heavy
+// ranks (quality, 128 ranks).
+inline constexpr int kHalvesEffort = 3;
+inline constexpr double kFarOfHalves = 0.5;
 // Share of the cost by which a perturbation may be worse at first. With 0.03 and 0.08, annealing
 // dominated more cases (quality).
 inline constexpr double kTreeThreshold = 0.05;
-// The same where the times of ranks count. With 0.05 and 0.2, annealing dominated more cases
-// (quality).
-inline constexpr double kTreeThresholdOfRanks = 0.16;
 // Factor on the cost of a byte between caches of a node: if a byte between nodes of a package costs
 // no more, ranks are given to packages first, not to nodes (quality: 2 in place of 4 cases
 // dominated by annealing, none in place of 2 by Scotch, and no more time).
 inline constexpr double kSmallNodeStep = 1.25;
 // Searches on relaxed targets (tree_relaxed.h) before the first search, one after the other, where
-// the times of ranks count. For more than kFewOnTree ranks, one of the last two: by the fullest, a
-// resource or a rank. Without them, annealing dominated 7 cases of 105 and Scotch 3, by up to 22 %;
-// with them 3 and none, by up to 2.1 % (quality).
+// the times of ranks count; for more than kFewOnTree ranks one of them.
 inline constexpr Relaxation kRelaxations[] = {{4, true}, {16, true}, {4, false}, {16, false}};
 inline constexpr Relaxation kRelaxedLoads = {4, true};
-inline constexpr Relaxation kRelaxedRanks = {16, false};
+// From the present mapping, if a start is the optimum.
+inline constexpr Relaxation kRelaxedPairs = {4, false};
 inline constexpr int kManyOnTree = 256;  // ranks; with more, no search on relaxed targets (speed)
 // With more than kManyOnTree ranks, candidates that the search for the best move of one rank
 // considers, at most. Without this limit the costs were the same within 0.2 %, and few heavy ranks

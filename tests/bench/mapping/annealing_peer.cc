@@ -47,8 +47,9 @@ class State {
       congestion = std::max(congestion, link_[l] / model_.link_capacity[l]);
     for (std::size_t c = 0; c < port_.size(); ++c)
       congestion = std::max(congestion, port_[c] / model_.port[c]);
-    for (const double seconds : rank_) congestion = std::max(congestion, seconds);
-    return congestion + local_;
+    double busiest = 0;
+    for (const double seconds : rank_) busiest = std::max(busiest, seconds);
+    return congestion + busiest + local_;
   }
 
   bool is_same_place(int a, int b) const {

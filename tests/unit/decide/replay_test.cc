@@ -72,6 +72,15 @@ CommMatrix partners(int ranks, int distance, double bytes) {
   return CommMatrix::from_entries(ranks, std::move(entries));
 }
 
+// All ranks talk alike to all, and ranks i and i ^ 8 a little more.
+CommMatrix nearly_even(int ranks, double bytes) {
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i < ranks; ++i)
+    for (int j = 0; j < ranks; ++j)
+      if (i != j) entries.push_back({i, j, bytes * (j == (i ^ 8) ? 1.05 : 1), 1});
+  return CommMatrix::from_entries(ranks, std::move(entries));
+}
+
 CommMatrix random_matrix(int ranks, double bytes, std::mt19937& random) {
   std::vector<MatrixEntry> entries;
   for (int i = 0; i < 3 * ranks; ++i) {
@@ -155,7 +164,7 @@ TEST_CASE("each decision is named, and agrees with what was done") {
     std::mt19937 random(seed);
     const int length = std::array{1, 2, 3, 5, 7}[seed % 5];
     const std::vector<CommMatrix> pool{partners(16, 1, 3e7), partners(16, 8, 3e7),
-                                       partners(16, 2, 3e7)};
+                                       partners(16, 2, 3e7), nearly_even(16, 3e7)};
     const Case c(8, phases(pool, length, 120, random));
     for (const ReplayStep& step : c.replay(c.fixed("packed")).steps) {
       const DecisionKind why = step.decision.kind;

@@ -91,7 +91,7 @@ TEST_CASE("the way to an adapter loads the link and takes time, computed by hand
   CHECK(loads.node[1] == 700);
   CHECK(loads.adapter.empty());
   const Cost cost = c.cost(straight);
-  CHECK(cost.adapter_time == Approx(700 * 1.1 / 40e9));
+  CHECK(cost.adapter_time == Approx(700 * 93e-9 / (7 * 64) / 4));
   CHECK(cost.locality == Approx(without.locality + cost.adapter_time));
   CHECK(cost.far_share.value() == Approx(700.0 / 1100));
   CHECK(cost.remote_share == without.remote_share);

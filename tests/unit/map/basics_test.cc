@@ -114,7 +114,11 @@ TEST_CASE("cost terms of a hand-computed case") {
   const Cost apart = evaluate(c.model, c.slots, c.traffic, *compute_mapping("packed", c.request()));
   CHECK(apart.remote_share.value() == 1);
   CHECK(apart.congestion == Approx(190 / (20e9 / 2.1)));
-  CHECK(apart.locality == Approx(190 * 1.1 / 40e9));
+  // A byte takes the 93 ns by which a line from the other package is later, a seventh of 64 bytes.
+  const double byte_time = 93e-9 / (7 * 64);
+  CHECK(apart.locality == Approx(190 * byte_time / 4));
+  CHECK(apart.busiest == Approx(100 * byte_time));
+  CHECK(apart.total == Approx(apart.congestion + apart.busiest + apart.locality));
   CHECK(apart.peak_load == Approx(1));
   const Cost together =
       evaluate(c.model, c.slots, c.traffic, *compute_mapping("scatter", c.request()));

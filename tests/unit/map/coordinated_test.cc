@@ -287,7 +287,7 @@ TEST_CASE("a negligible gain moves no rank") {
     // Ranks 4 and 5 talk a little, each to a rank of the other node.
     Case c("numa:2 core:3 pu:1",
            CommMatrix::from_entries(
-               6, {{0, 1, 1e9, 1}, {2, 3, 1e9, 1}, {4, 2, bytes, 1}, {5, 0, bytes, 1}}));
+               6, {{0, 1, 1e10, 1}, {2, 3, 1e10, 1}, {4, 2, bytes, 1}, {5, 0, bytes, 1}}));
     for (const int slot : {0, 1, 3, 4, 2, 5}) c.previous.emplace_back(slot);
     CHECK(count_migrations(c.slots, c.previous, c.map()) == moved);
   }

@@ -189,11 +189,7 @@ TEST_CASE("recorded programs on recorded machines cost what they did, coordinate
                  *read_matrix(fmt::format("{}/npb/{}/bytes.mat", test_data(), program)));
     const double now = evaluate(c.model, c.slots, c.traffic, *c.map(algorithm)).total;
     INFO(key);
-    // The costs were recorded before a node could have several last-level caches.
-    if (c.machine.splits_nodes()) {
-      CHECK(c.cost(*c.map("coordinated")) <= now * (1 + 1e-9));
-      continue;
-    }
+    CHECK(c.cost(*c.map("coordinated")) <= now * (1 + 1e-9));
     CHECK(now <= cost * 1.001);
     if (algorithm != "coordinated" && algorithm != "locality") CHECK(now >= cost * 0.999);
   }

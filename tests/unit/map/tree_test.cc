@@ -64,8 +64,31 @@ TEST_CASE("mappings on one node with eight caches do not cost the same") {
   CHECK(packed < 0.9 * c.cost(c.map("random")).total);
   Mapping cyclic;  // Slurm with l3cache_as_socket: consecutive ranks in different caches
   for (int i = 0; i < 64; ++i) cyclic.emplace_back(i % 8 * 8 + i / 8);
-  CHECK(packed < 0.5 * c.cost(cyclic).message_time + c.cost(cyclic).congestion);
+  CHECK(packed < 0.75 * c.cost(cyclic).total);
+  CHECK(c.cost(c.map("packed")).locality < 0.5 * c.cost(cyclic).locality);
   CHECK(c.cost(c.map()).total <= packed * (1 + 1e-9));
+}
+
+// In blocks of 4 x 4 ranks, those in the corners have two partners outside. In stripes each rank
+// has one.
+TEST_CASE("a torus comes apart into stripes") {
+  constexpr int kRows = 8, kColumns = 16;
+  std::vector<MatrixEntry> entries;
+  for (int row = 0; row < kRows; ++row) {
+    for (int column = 0; column < kColumns; ++column) {
+      const int rank = row * kColumns + column;
+      entries.push_back({rank, row * kColumns + (column + 1) % kColumns, 1e5, 1});
+      entries.push_back({rank, (row + 1) % kRows * kColumns + column, 1e5, 1});
+    }
+  }
+  const CommMatrix torus = CommMatrix::from_entries(kRows * kColumns, std::move(entries));
+  for (const char* machine : {"numa:8 core:16 pu:1", "package:1 numa:1 l3:8 core:16 pu:1"}) {
+    const Case c(machine, torus);
+    Mapping stripes;
+    for (int rank = 0; rank < kRows * kColumns; ++rank)
+      stripes.emplace_back(rank % kColumns / 2 * 16 + rank / kColumns * 2 + rank % 2);
+    CHECK(c.cost(c.map()).total <= c.cost(stripes).total * (1 + 1e-9));
+  }
 }
 
 TEST_CASE("the packages of one NUMA node do not cost the same") {
@@ -93,8 +116,7 @@ TEST_CASE("terms of the cost on a tree, computed by hand") {
   const double of_byte = 1.0 / (7 * 64) / 4;
   CHECK(cost.byte_time ==
         Approx((500 * (other_cache - near) + 300 * (other_package - near)) * of_byte));
-  CHECK(cost.total ==
-        Approx(std::max(cost.congestion, cost.busiest) + cost.byte_time + cost.message_time));
+  CHECK(cost.total == Approx(cost.congestion + cost.busiest + cost.byte_time + cost.message_time));
   // All pairs are those of rank 0; locality is a share of one rank.
   CHECK(cost.busiest_rank == 0);
   CHECK(cost.busiest == Approx(4 * cost.locality));
