@@ -87,13 +87,13 @@ inline constexpr int kFewOnTree = 64;  // ranks, at most
 // stayed the same but one, and 8 ranks took 40 % of the time.
 inline constexpr int kVeryFew = 16;
 // Work of one descent for each rank, with more than kFewOnTree and with more than kManyOnTree
-// ranks. With 128 ranks, descents without limit took 1.1 times as long for the same cost (speed,
-// quality). With 512 and 1024 ranks, costs were up to 1.4 % higher than without limit, up to 4.2 %
-// with 200.
+// ranks. With 128 ranks, a mapping without this limit took 5 to 11 % longer (speed), and as many
+// cases were dominated (quality). With 512 and 1024 ranks, costs were up to 1.4 % higher than
+// without limit, and up to 4.2 % with 200.
 inline constexpr std::int64_t kDescentWork = 200, kDescentWorkOfMany = 500;
 // Partitions into halves: the effort for few ranks, and the factor on the share of a rank's traffic
-// that has left already. Without these partitions, Scotch dominated cases of tori and of few heavy
-// ranks (quality, 128 ranks).
+// that has left already. Without these partitions, Scotch dominated three tori of 128 ranks by up to
+// 6.3 % (quality).
 inline constexpr int kHalvesEffort = 3;
 inline constexpr double kFarOfHalves = 0.5;
 // Share of the cost by which a perturbation may be worse at first. With 0.03 and 0.08, annealing
