@@ -96,11 +96,13 @@ class TreeSolver {
     const std::int64_t ranks = std::min(tree_.ranks, tuning::kVeryFew);
     return tuning::kPlaceWorkOfFew * places() * ranks / tuning::kVeryFew;
   }
-  // The work of a descent. Searches of higher EFFORT have no limit.
+  // The work of a descent. Searches of higher EFFORT have no limit. With a present mapping only many
+  // ranks have one, since a descent that ends early moves more ranks.
   std::int64_t descent_work() const {
-    if (effort_ > 1 || tree_.ranks <= tuning::kFewOnTree || !previous_.empty())
-      return tuning::kUnlimitedWork;
-    return tree_.ranks * (is_middling() ? tuning::kDescentWork : tuning::kDescentWorkOfMany);
+    if (effort_ > 1) return tuning::kUnlimitedWork;
+    if (tree_.ranks > tuning::kManyOnTree) return tree_.ranks * tuning::kDescentWorkOfMany;
+    return is_middling() && previous_.empty() ? tree_.ranks * tuning::kDescentWork
+                                              : tuning::kUnlimitedWork;
   }
   bool knows_ranks() const { return tree_.per_rank > 0; }
   bool is_middling() const {
