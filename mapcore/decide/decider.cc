@@ -14,13 +14,10 @@ constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kSilent, "silent", "no traffic to map"},
     {DecisionKind::kFixed, "fixed", "ranks may not be moved; the notes say why"},
     {DecisionKind::kCheap, "cheap", "all messages take less time than a gain has to be"},
-    {DecisionKind::kEarly, "early",
-     "the pattern is new, and the pace without moves is not known yet"},
+    {DecisionKind::kEarly, "early", "the program's pace without moves is not known yet"},
     {DecisionKind::kFailed, "failed", "the algorithm found no mapping; the notes say why"},
     {DecisionKind::kKeeps, "keeps", "no better mapping was found"},
     {DecisionKind::kSmall, "small", "better, but the gain is below the threshold"},
-    {DecisionKind::kUntimed, "untimed",
-     "better, but the program's pace without moves is not known yet"},
     {DecisionKind::kFleeting, "fleeting",
      "better, but the phase before lasted for one interval only"},
     {DecisionKind::kUnpaid, "unpaid", "better, but earlier migrations have not paid off yet"},
@@ -52,7 +49,7 @@ std::optional<Decision> Decider::observe(const Observation& seen) {
   cost_start_ = seen.cost_start;
   horizon_ = age_of_phase(seen) + std::min(options_.slope * seconds_, options_.longest);
   ledger_.add(cost_now_, cost_start_);
-  if (seen.sent > 0) trial_.add(seen.sent, seconds_, phase_.is_new());
+  if (seen.sent > 0) trial_.add({seen.sent, seconds_, phase_.is_new(), seen.own});
   if (cost_now_ == 0 || seen.traffic.ranks() < 2) return undecided(DecisionKind::kSilent);
   if (seen.is_fixed) return undecided(DecisionKind::kFixed);
   return std::nullopt;
@@ -126,7 +123,7 @@ Decision Decider::judge(const Candidate& wanted) const {
   decision.threshold = gain_needed(0);
   if (wanted.changes_cpus) decision.gain = cost_now_ - wanted.cost;
   if (is_too_cheap()) decision.kind = DecisionKind::kCheap;
-  if (is_too_early()) decision.kind = DecisionKind::kEarly;
+  if (waits_for_pace()) decision.kind = DecisionKind::kEarly;
   if (!wanted.changes_cpus || !asks_for_mapping()) return decision;
   const bool by_gain = weighs_gain();
   if (by_gain && decision.gain <= decision.threshold) {
@@ -143,7 +140,6 @@ Decision Decider::judge(const Candidate& wanted) const {
 
 DecisionKind Decider::weigh(const Candidate& wanted, const Decision& numbers) const {
   if (numbers.gain <= numbers.threshold) return DecisionKind::kSmall;
-  if (waits_for_pace()) return DecisionKind::kUntimed;
   if (phase_.is_fleeting()) return DecisionKind::kFleeting;
   const double counted =
       cost_now_ - ledger_.cost_to_count(wanted.cost, cost_start_, numbers.migration);

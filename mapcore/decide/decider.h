@@ -17,10 +17,10 @@
 //
 // All these numbers are predicted. The mapper also asks what the program itself says (Trial): if
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
-// has to be twice the gain that was promised. For this it needs the pace before the moves. So moves
-// wait until that pace is known, which takes three looks at a phase, but not longer than the first
-// six looks of the run. A replay cannot do so, because the recorded pace is that of the recorded
-// mapping.
+// has to be twice the gain that was promised. For this it needs the pace before the moves. So the
+// search and the moves wait until that pace is known, which takes three looks at a phase, but not
+// longer than the first six looks of the run. A replay cannot do so, because the recorded pace is
+// that of the recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static
@@ -49,7 +49,6 @@ enum class DecisionKind {
   kFailed,
   kKeeps,
   kSmall,
-  kUntimed,
   kFleeting,
   kUnpaid,
   kNoRoom,
@@ -106,6 +105,7 @@ struct Observation {
   double cost_start;      // under the mapping at the start
   bool is_fixed = false;  // no rank may be moved
   double sent = 0;        // bytes that the ranks sent, to other nodes too; for the pace
+  double own = 0;         // CPU seconds that the mapper itself took
 };
 
 // A mapping that could be applied. The functions are called only if the decision depends on them:
@@ -126,10 +126,11 @@ class Decider {
   // is clear without a candidate: silent or fixed.
   std::optional<Decision> observe(const Observation& seen);
   // False if no wanted mapping could be applied now: its whole cost is less than the gain that is
-  // needed, or the phase is new and the pace without moves has to be known first. Then the mapper
-  // does not search, and decide() takes an empty candidate. A replay searches all the same: its
-  // reader wants to see what the algorithm would have found.
-  bool asks_for_mapping() const { return !is_too_cheap() && !is_too_early(); }
+  // needed, or the pace without moves has to be known first. Then the mapper does not search, and
+  // decide() takes an empty candidate: a search takes CPU time from ranks, and would spoil that
+  // pace. A replay searches all the same: its reader wants to see what the algorithm would have
+  // found.
+  bool asks_for_mapping() const { return !is_too_cheap() && !waits_for_pace(); }
   // `wanted`: the algorithm's mapping; `start`: the way back to the mapping at the start; `tried`:
   // the way back to the mapping that was in force when is_on_trial() was false for the last time.
   // If the decision moves ranks, the caller applies that mapping: the ledger counts its migration.
@@ -154,7 +155,6 @@ class Decider {
   bool waits_for_pace() const;
   bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
   bool is_too_cheap() const { return weighs_gain() && cost_now_ <= gain_needed(0); }
-  bool is_too_early() const { return waits_for_pace() && phase_.is_new(); }
   double gain_needed(double migration) const;  // seconds
   bool weighs_gain() const {
     return options_.rule == Decide::kAuto || options_.rule == Decide::kNever;

@@ -7,21 +7,29 @@
 // intervals before the moves with that of the intervals after them, within one phase. Each interval
 // counts by its length, because a short one tells less: the variance of a pace is taken to be
 // inversely proportional to the length. The first interval of a phase and the first one after moves
-// do not count: the one has the end of another phase, the other the moves themselves. The program
-// is slower if the mean has fallen by more than 1 % and Student's test of the two weighted samples
-// says so: at each look the chance is 0.5 % if the moves changed nothing, and the error costs no
-// more than the way back. The use of the test for a mapping is not published elsewhere.
+// do not count: the one has the end of another phase, the other the moves themselves. Nor does an
+// interval in which the mapper took clearly more CPU time than usual, for a search or a report:
+// where ranks use all CPUs, it took that time from them. The program is slower if the mean has
+// fallen by more than 1 % and Student's test of the two weighted samples says so: at each look the
+// chance is 0.5 % if the moves changed nothing, and the error costs no more than the way back. The
+// use of the test for a mapping is not published elsewhere.
 // Thread safety: a value, one thread.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 namespace ondeloc {
 
 class Trial {
  public:
-  // Takes in an interval with traffic under the mapping in force.
-  void add(double bytes, double seconds, bool is_new_phase);
+  // An interval with traffic under the mapping in force.
+  struct Look {
+    double bytes = 0, seconds = 0;
+    bool is_new_phase = false;
+    double own = 0;  // CPU seconds that the mapper took
+  };
+  void add(const Look& look);
   // To be called if ranks moved. `promised`: the predicted gain as a share of the time.
   void moved(double promised);
   // To be called if ranks moved back to where they were before the trial, because it failed.
@@ -55,6 +63,7 @@ class Trial {
 
   Pace before_, now_;  // before_ is empty while nothing is on trial
   double promised_ = 0, broken_ = 0;
+  double least_own_ = std::numeric_limits<double>::infinity();  // of all looks, seconds
   int taken_in_ = 0;
   bool skips_ = false;
   bool has_passed_ = false;

@@ -29,7 +29,6 @@ const char* reason_of(DecisionKind kind) {
     case DecisionKind::kCheap:
       return "all messages together take less time than a gain has to be";
     case DecisionKind::kEarly:
-    case DecisionKind::kUntimed:
       return "the run ended before its pace without moves was known";
     case DecisionKind::kFleeting:
       return "the pattern of the messages changed too fast";
@@ -224,11 +223,10 @@ std::span<const Rule> rules() {
       {"did ranks of the node send each other anything?", {DecisionKind::kSilent}},
       {"may ranks be moved?", {DecisionKind::kFixed}},
       {"do all messages take longer than a gain has to be?", {DecisionKind::kCheap}},
-      {"has the pattern been seen before, or is the pace known?", {DecisionKind::kEarly}},
+      {"is the program's pace without moves known?", {DecisionKind::kEarly}},
       {"did the algorithm find a mapping?", {DecisionKind::kFailed}},
       {"is it better than the mapping in force?", {DecisionKind::kKeeps}},
       {"is the gain above the threshold, migration included?", {DecisionKind::kSmall}},
-      {"is the program's pace without moves known?", {DecisionKind::kUntimed}},
       {"has the pattern lasted for more than one interval?", {DecisionKind::kFleeting}},
       {"have earlier moves paid off?", {DecisionKind::kUnpaid}},
       {"has every NUMA node room for the memory?", {DecisionKind::kNoRoom}},

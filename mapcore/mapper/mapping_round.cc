@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <utility>
 
+#include "mapcore/mapper/cpu_seconds.h"
 #include "mapcore/mapper/report_levels.h"
 
 namespace ondeloc {
@@ -134,13 +136,15 @@ Candidate MappingRound::candidate(Option& option) {
 Decision MappingRound::decide(const CounterDelta& delta, double seconds, double cost_now,
                               Mapping& chosen) {
   const double cost_start = cost_at_start(delta, cost_now);
+  const double used = cpu_seconds();
   const Observation seen{
       delta.traffic,
       seconds,
       cost_now,
       cost_start,
       placement_.keeps_bindings() && !only_watches_,
-      std::accumulate(delta.off_node.begin(), delta.off_node.end(), delta.traffic.total())};
+      std::accumulate(delta.off_node.begin(), delta.off_node.end(), delta.traffic.total()),
+      used - std::exchange(cpu_seconds_, used)};
   if (const auto clear = decider_.observe(seen)) return *clear;
   auto mapped = map(delta);
   if (!mapped) {

@@ -86,6 +86,7 @@ class MappingRound {
   Decider decider_;
   RankMemory memory_;
   KnownMapping known_;
+  double cpu_seconds_ = 0;   // of this process, at the last decision
   const bool only_watches_;  // decide=never, and nothing else forbids moves
   Mapping start_;            // the mapping that the ledger compares with
   Mapping proven_;           // in force when no moves were on trial

@@ -2,7 +2,6 @@
 #include "mapcore/mapper/run.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "mapcore/decide/interval.h"
 #include "mapcore/mapper/background_load.h"
 #include "mapcore/mapper/collect.h"
+#include "mapcore/mapper/cpu_seconds.h"
 #include "mapcore/mapper/event_counts.h"
 #include "mapcore/mapper/gpu_watch.h"
 #include "mapcore/mapper/interval_log.h"
@@ -44,13 +44,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
-}
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-         1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
 // Without PMIx no event says that a rank attaches: the slots are read this often at first.

@@ -17,12 +17,12 @@ constexpr std::array kNoise{0.004, -0.003, 0.001, -0.005, 0.003, 0.002, -0.002};
 // `looks` intervals of one second with this mean pace, and half a percent of noise.
 void run(Trial& trial, int looks, double pace) {
   for (int i = 0; i < looks; ++i)
-    trial.add(pace * (1 + kNoise[static_cast<std::size_t>(i) % kNoise.size()]), 1, false);
+    trial.add({pace * (1 + kNoise[static_cast<std::size_t>(i) % kNoise.size()]), 1});
 }
 
 Trial moved_after(int looks, double pace) {
   Trial trial;
-  trial.add(pace, 1, true);  // the first interval of a phase does not count
+  trial.add({pace, 1, true});  // the first interval of a phase does not count
   run(trial, looks, pace);
   trial.moved(0.02);
   return trial;
@@ -65,10 +65,10 @@ TEST_CASE("few intervals have to show a larger fall than many") {
 TEST_CASE("a short interval tells less than a long one") {
   for (const auto& [length, is_loss] : {std::pair(8.0, true), {0.1, false}}) {
     Trial trial;
-    trial.add(100, 1, true);
-    for (int i = 0; i < 6; ++i) trial.add(800 + (i % 2 == 0 ? 4 : -4), 8, false);
+    trial.add({100, 1, true});
+    for (int i = 0; i < 6; ++i) trial.add({800.0 + (i % 2 == 0 ? 4 : -4), 8});
     trial.moved(0.02);
-    for (int i = 0; i < 4; ++i) trial.add(97 * length, length, false);
+    for (int i = 0; i < 4; ++i) trial.add({97 * length, length});
     CAPTURE(length);
     CHECK(trial.loss().has_value() == is_loss);
   }
@@ -76,16 +76,37 @@ TEST_CASE("a short interval tells less than a long one") {
 
 TEST_CASE("an uneven program is not judged by chance") {
   Trial trial;
-  trial.add(1, 1, true);
-  for (const double pace : {100, 60, 140, 80}) trial.add(pace, 1, false);
+  trial.add({1, 1, true});
+  for (const double pace : {100, 60, 140, 80}) trial.add({pace, 1});
   trial.moved(0.02);
-  for (const double pace : {1, 90, 50, 130, 70, 95}) trial.add(pace, 1, false);
+  for (const double pace : {1, 90, 50, 130, 70, 95}) trial.add({pace, 1});
   CHECK_FALSE(trial.loss());
+}
+
+TEST_CASE("intervals in which the mapper takes more CPU time than usual do not count") {
+  for (const bool is_told : {true, false}) {
+    const double search = is_told ? 0.1 : 0;
+    Trial trial;
+    trial.add({100, 1, true, 0.001});
+    for (const double pace : {100.0, 90.0, 100.2})
+      trial.add({pace, 1, false, pace == 90 ? search : 0.002});
+    trial.moved(0.02);
+    for (const double pace : {60.0, 96.0, 80.0, 96.1})
+      trial.add({pace, 1, false, pace == 80 ? search : 0.002});
+    CAPTURE(is_told);
+    CHECK(trial.loss().has_value() == is_told);
+  }
+}
+
+TEST_CASE("a mapper that always takes as much CPU time disturbs no interval more than another") {
+  Trial trial;
+  for (int i = 0; i < 4; ++i) trial.add({100.0 + i % 2, 1, i == 0, 0.3});
+  CHECK(trial.knows_pace());
 }
 
 TEST_CASE("a new phase ends a trial without a judgement") {
   Trial trial = moved_after(3, 100);
-  trial.add(50, 1, true);
+  trial.add({50, 1, true});
   run(trial, 8, 50);
   CHECK_FALSE(trial.is_on());
   CHECK_FALSE(trial.loss());
@@ -145,8 +166,7 @@ TEST_CASE("ranks move back if the program is slower where the model sees a gain,
   Program program{.pace_there = 0.97};
   Decider decider({.tries = true});
   for (int i = 0; i < 100; ++i) program.step(decider);
-  CHECK(program.count(DecisionKind::kEarly) == 1);
-  CHECK(program.count(DecisionKind::kUntimed) == 1);
+  CHECK(program.count(DecisionKind::kEarly) == 2);
   CHECK(program.count(DecisionKind::kRemaps) == 1);
   CHECK(program.count(DecisionKind::kSlower) == 1);
   CHECK_FALSE(program.is_there);
@@ -171,8 +191,7 @@ TEST_CASE("moves wait for the pace in six intervals at most") {
     REQUIRE(!decider.observe({traffic, 1, 0.1, 0.1, false, 1e6}));
     kinds.push_back(decider.decide({0.05, true, false, [] { return 0.001; }, {}}, {}).kind);
   }
-  for (int i = 0; i < 6; ++i)
-    CHECK(kinds[i] == (i % 2 == 0 ? DecisionKind::kEarly : DecisionKind::kUntimed));
+  for (int i = 0; i < 6; ++i) CHECK(kinds[i] == DecisionKind::kEarly);
   CHECK(kinds[7] == DecisionKind::kRemaps);
 }
 
@@ -202,7 +221,7 @@ TEST_CASE("nothing is tried in a replay, with decide=always and with decide=neve
     Program program{.pace_there = 0.5};
     Decider decider(options);
     for (int i = 0; i < 50; ++i) program.step(decider);
-    CHECK(program.count(DecisionKind::kUntimed) == 0);
+    CHECK(program.count(DecisionKind::kEarly) == 0);
     CHECK(program.count(DecisionKind::kSlower) == 0);
   }
 }
