@@ -96,8 +96,8 @@ class TreeSolver {
     const std::int64_t ranks = std::min(tree_.ranks, tuning::kVeryFew);
     return tuning::kPlaceWorkOfFew * places() * ranks / tuning::kVeryFew;
   }
-  // The work of a descent. Searches of higher EFFORT have no limit. With a present mapping only many
-  // ranks have one, since a descent that ends early moves more ranks.
+  // The work of a descent. Searches of higher EFFORT have no limit. With a present mapping only
+  // many ranks have one, since a descent that ends early moves more ranks.
   std::int64_t descent_work() const {
     if (effort_ > 1) return tuning::kUnlimitedWork;
     if (tree_.ranks > tuning::kManyOnTree) return tree_.ranks * tuning::kDescentWorkOfMany;

@@ -92,8 +92,8 @@ inline constexpr int kVeryFew = 16;
 // without limit, and up to 4.2 % with 200.
 inline constexpr std::int64_t kDescentWork = 200, kDescentWorkOfMany = 500;
 // Partitions into halves: the effort for few ranks, and the factor on the share of a rank's traffic
-// that has left already. Without these partitions, Scotch dominated three tori of 128 ranks by up to
-// 6.3 % (quality).
+// that has left already. Without these partitions, Scotch dominated three tori of 128 ranks by up
+// to 6.3 % (quality).
 inline constexpr int kHalvesEffort = 3;
 inline constexpr double kFarOfHalves = 0.5;
 // Share of the cost by which a perturbation may be worse at first. With 0.03 and 0.08, annealing
