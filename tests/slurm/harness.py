@@ -183,6 +183,14 @@ def pids_of(name):
             if os.path.basename(command.split(" ", 1)[0]) == name]
 
 
+def name_of_process(pid):
+    """The name that the process gave itself; nothing if it has ended since it was found."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
 def main():
     result = unittest.main(verbosity=2, exit=False).result
     if result.testsRun == 0 or result.skipped or not result.wasSuccessful():

@@ -50,8 +50,7 @@ class Hardening(harness.Case):
 
     def test_stopped_processes_for_threads_end_with_their_step(self):
         def followers():
-            return [pid for pid in harness.pids_of("ondeloc-mapper")
-                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == "ondeloc-threads\n"]
+            return [pid for pid in harness.pids_of("ondeloc-mapper") if harness.name_of_process(pid) == "ondeloc-threads"]
         self.write("ranks.txt", "".join(f"rank {rank}=localhost slot=0\nrank {rank} thread 1 slot=0\n" for rank in (0, 1)))
         for option in "static:ranks.txt", "static:ranks.txt,report=r.json":
             with self.subTest(option):
