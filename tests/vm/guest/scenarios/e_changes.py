@@ -48,7 +48,7 @@ def moves(first, series):
 def memory_step(name, memory, right, touched=PAGES, before=(), at_last=None):
     """Runs `pair` traffic from Slurm's cyclic binding: half of the ranks have to change their node. The phase lasts until right(moves,
     pages of each rank) holds for the last sample. `before`: words in front of the program; at_last() is called before the
-    first message, after all memory has been touched."""
+    first message, after all memory has been touched. With weight=bytes the empty messages of MPI_Init move nobody before that."""
     pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("0")  # or the kernel moves pages, too
     first, last = {}, {}
 
@@ -63,7 +63,7 @@ def memory_step(name, memory, right, touched=PAGES, before=(), at_last=None):
         with contextlib.suppress(OSError):
             last.update(moves=moves(first, series), pages=pages_by_rank(talkers()))
         return len(last.get("pages", ())) == 4 and bool(last["moves"]) and right(last["moves"], last["pages"])
-    watched = step(name, ["-n4"], [*before, TALK, "--memory", touched >> 20], online=f"{OPTIONS},decide=always,memory={memory}",
+    watched = step(name, ["-n4"], [*before, TALK, "--memory", touched >> 20], online=f"{OPTIONS},decide=always,weight=bytes,memory={memory}",
                    phases=[Phase("quiet", at_rest, at_last), Phase("pair", enough)])
     check(last.get("moves"), f"no rank changed its node: {[show(ranks) for ranks in watched.series[-2:]]}; {watched.report['notes']}")
     alone(watched.during("pair"), 4)  # the same while pages are copied: all ranks are bound before
