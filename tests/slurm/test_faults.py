@@ -30,7 +30,7 @@ def memfds_of_ondeloc():
 def stepd_of(pid):
     """The slurmstepd that is the parent of a task."""
     parent = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    assert pathlib.Path(f"/proc/{parent}/comm").read_text().strip() == "slurmstepd"
+    assert harness.name_of_process(parent) == "slurmstepd"
     return parent
 
 
