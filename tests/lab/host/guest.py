@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Boots a guest on a simulated machine and follows what it says."""
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -42,15 +41,6 @@ def stage(build, plan, payload, user_files):
         conf.write_text(conf.read_text().replace("default=off", "default=off min-interval=1ms"))
 
 
-def qemu():
-    """QEMU 10 of Debian 13, run with its own libraries where it was unpacked."""
-    root = pathlib.Path(must(VM / "build_root", "trixie", "qemu")) / "root"
-    libraries = root / "usr/lib/x86_64-linux-gnu"
-    words = [root / "usr/lib64/ld-linux-x86-64.so.2", "--library-path", libraries, root / "usr/bin/qemu-system-x86_64",
-             "-L", root / "usr/share/qemu", "-L", root / "usr/share/seabios"]
-    return [str(word) for word in words], {**os.environ, "QEMU_MODULE_DIR": str(libraries / "qemu")}
-
-
 class Guest:
     """with Guest(...) as guest: for line in guest.lines(): ..."""
 
@@ -66,6 +56,7 @@ class Guest:
         shutil.rmtree(payload)
         must("truncate", "-s", "256M", self.out / "results.img")
         image = pathlib.Path(must(VM / "build_root", "bookworm", "guest"))
+        must(VM / "build_root", "trixie", "qemu")  # made the first time: not within the guest's time
         self.start(image)
         return self
 
@@ -73,18 +64,17 @@ class Guest:
         drive = lambda file, more: ["-drive", f"file={file},if=virtio,format=raw{more}"]
         plugin = (f"{self.build}/tests/lab/numalab.so,machine={self.machine.path.resolve()},output={self.out}/counters.jsonl,"
                   f"node-mib={self.machine.node_mib},window-ns={self.window_ns},quantum-ns={max(1, self.window_ns // 2)}")
-        words, environment = qemu()
-        words += ["-accel", "tcg,thread=multi,tb-size=512", "-plugin", plugin,
-                  # Intel: else Linux sees neither threads nor dies. level: an early reader of leaf 0x1f ends QEMU 10.0 where there are dies.
-                  # Without fast string moves: QEMU runs them byte by byte.
-                  "-cpu", "max,vendor=GenuineIntel,level=13,-erms,-fsrm", *self.machine.qemu_words(),
-                  "-display", "none", "-monitor", "none", "-nodefaults", "-no-reboot", "-serial", f"file:{self.out}/console",
-                  *drive(image / "disk.img", ",snapshot=on"), *drive(self.out / "payload.img", ",readonly=on"), *drive(self.out / "results.img", ""),
-                  "-kernel", image / "vmlinuz", "-initrd", image / "initrd",
-                  "-append", "console=ttyS0 panic=-1 nokaslr mitigations=off no_timer_check rcupdate.rcu_cpu_stall_suppress=1 nowatchdog "
-                             "tsc=reliable quiet vm.main=run_plan.py"]
+        words = [VM / "qemu", "-accel", "tcg,thread=multi,tb-size=512", "-plugin", plugin,
+                 # Intel: else Linux sees neither threads nor dies. level: an early reader of leaf 0x1f ends QEMU 10.0 where there are dies.
+                 # Without fast string moves: QEMU runs them byte by byte.
+                 "-cpu", "max,vendor=GenuineIntel,level=13,-erms,-fsrm", *self.machine.qemu_words(),
+                 "-display", "none", "-monitor", "none", "-nodefaults", "-no-reboot", "-serial", f"file:{self.out}/console",
+                 *drive(image / "disk.img", ",snapshot=on"), *drive(self.out / "payload.img", ",readonly=on"), *drive(self.out / "results.img", ""),
+                 "-kernel", image / "vmlinuz", "-initrd", image / "initrd",
+                 "-append", "console=ttyS0 panic=-1 nokaslr mitigations=off no_timer_check rcupdate.rcu_cpu_stall_suppress=1 nowatchdog "
+                            "tsc=reliable quiet vm.main=run_plan.py"]
         with open(self.out / "qemu.err", "w", encoding="utf-8") as errors:
-            self.process = subprocess.Popen([str(word) for word in words], env=environment, stdin=subprocess.DEVNULL, stderr=errors, stdout=errors,
+            self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stderr=errors, stdout=errors,
                                             preexec_fn=end_with_parent)
 
     def lines(self, timeout):
