@@ -99,7 +99,7 @@ def main():
         faults = sum(not exact for exact, _ in results)
         if results[0][1].startswith("MPICH"):
             compile_program(folder, "truth", HERE / "mpich/collectives_truth.c", HERE / "mpich/cases.c", HERE / "counts.c", "-ldl")
-            truth = [sys.executable, HERE / "mpich/truth.py", BUILD, "--program", f"{folder}/truth"]
+            truth = [sys.executable, "-B", HERE / "mpich/truth.py", BUILD, "--program", f"{folder}/truth"]
             faults += subprocess.run(truth, env={**os.environ, **ENVIRONMENT}, check=False).returncode != 0
     sys.exit(1 if faults else 0)
 

@@ -57,7 +57,7 @@ def enter_namespace():
     have to be private already, as those of etc/platform-trixie are."""
     if INSIDE not in os.environ:
         run = 'mount --make-rprivate / 2> /dev/null || true; exec "$@"'
-        os.execvpe("unshare", ["unshare", "--mount", "--propagation", "unchanged", "sh", "-c", run, "sh", sys.executable, *sys.argv],
+        os.execvpe("unshare", ["unshare", "--mount", "--propagation", "unchanged", "sh", "-c", run, "sh", sys.executable, "-B", *sys.argv],
                    {**os.environ, INSIDE: "1"})
 
 
