@@ -14,6 +14,10 @@ void follow(Peers* peers, const void* comm) {
   counting.last.store(peers, std::memory_order_release);
   counting.near_size = peers->size;
   counting.near_codes = &peers->cell_code(0);
+  const Stretch stretch = stretch_of(*peers);
+  counting.near_first = stretch.first;
+  counting.near_cells = counting.row + stretch.cell;
+  counting.near_known = stretch.known;
   counting.near_comm.store(comm, std::memory_order_relaxed);
 }
 
@@ -58,6 +62,13 @@ Peers* other_peers(void* comm) {
       counting.last.compare_exchange_strong(none, peers, std::memory_order_acq_rel);
   }
   return peers;
+}
+
+std::uint64_t translate(Peers* peers, void* comm, int peer) {
+  const std::uint64_t cell_code = peers_translate(peers, comm, peer);
+  const bool is_near = counting.near_comm.load(std::memory_order_relaxed) == comm;
+  if (is_near && !has_several_threads()) follow(peers, comm);  // its stretch has grown
+  return cell_code;
 }
 
 void notify_by_tick(std::uint64_t tick) {

@@ -2,9 +2,9 @@
 // Every message takes this path, after the real send has succeeded. It takes no lock, allocates
 // nothing and calls nothing, unless it meets a communicator, a peer or a derived type that is not
 // known yet, or a notification is due. The usual message (one thread, the communicator of the last
-// message, a predefined type) touches three cache lines of ours: the first one of Counting, the
-// peer's cell code and its cell. A program that sweeps over its memory between messages has to
-// fetch each of them again.
+// message, a predefined type, a peer in the stretch of its communicator, peers.h) touches two cache
+// lines of ours: the first one of Counting and the cell. Another peer's cell code is a third line.
+// A program that sweeps over its memory between messages has to fetch each of them again.
 //
 // A notification tells the mapper the new totals. With the shm transport it is due when the tick in
 // the segment has changed; a usual message looks there if it is the kClockEvery-th to its peer.
@@ -32,23 +32,26 @@ inline constexpr std::uint32_t kClockEvery = 16;
 struct alignas(64) Counting {
   open_mpi::PmlSend send;
   open_mpi::PmlIsend isend;
-  ondeloc_cell* row;  // own row (layout.h)
-  // The last communicator and its peers, for one thread at a time (follow()), and the last
+  // The last communicator and its stretch, for one thread at a time (follow()), and the last
   // predefined type with the bytes of an element; null at first.
   std::atomic<const void*> near_comm;
-  std::atomic<std::uint64_t>* near_codes;
+  ondeloc_cell* near_cells;  // that of peer near_first, and so on
+  std::uint64_t near_known;  // bit i: peer near_first + i
   const void* near_type;
-  std::uint32_t near_size, near_bytes;
+  std::uint32_t near_first, near_bytes;
   bool plain;  // one thread at a time, shm transport, no recording, no tick
 
-  alignas(64) const std::uint64_t* tick;  // the segment's, or a word that never changes
+  alignas(64) ondeloc_cell* row;  // own row (layout.h)
+  std::atomic<std::uint64_t>* near_codes;
+  std::uint32_t near_size;
+  const std::uint64_t* tick;  // the segment's, or a word that never changes
   std::atomic<std::uint64_t> tick_seen;
   std::atomic<Peers*> last;             // of the last communicator, never null
   std::atomic<std::uint32_t> messages;  // pmix transport: to space the readings of the clock
   std::atomic<bool> active;             // between attach and detach
   std::atomic<bool> several;            // a session may bring threads
 };
-static_assert(offsetof(Counting, tick) == 64);
+static_assert(offsetof(Counting, row) == 64 && sizeof(Counting) == 128);
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit where it is defined
 extern Counting counting;
 
@@ -60,6 +63,7 @@ struct Addition {
 };
 
 [[gnu::cold, gnu::noinline]] Peers* other_peers(void* comm);
+[[gnu::cold, gnu::noinline]] std::uint64_t translate(Peers* peers, void* comm, int peer);
 void forget_comm(void* comm);  // its handle may come back as another communicator's
 void follow_nobody();          // until the next message
 // Threads may send at once from now on. To be called before they start.
@@ -76,16 +80,23 @@ inline std::uint64_t cell_code_of(int peer, void* comm) {
   if (__builtin_expect(static_cast<std::uint32_t>(peer) >= peers->size, 0)) return 0;
   std::uint64_t cell_code =
       peers->cell_code(static_cast<std::uint32_t>(peer)).load(std::memory_order_relaxed);
-  if (__builtin_expect(cell_code == 0, 0)) cell_code = peers_translate(peers, comm, peer);
+  if (__builtin_expect(cell_code == 0, 0)) cell_code = translate(peers, comm, peer);
   if (cell_code == 0) __builtin_unreachable();  // a translation is never 0
   return cell_code;
 }
 
-// Like cell_code_of(), but 0 also if that would take a call, or if several threads send.
-inline std::uint64_t known_cell_code(int peer, const void* comm) {
-  if (__builtin_expect(counting.near_comm.load(std::memory_order_relaxed) != comm, 0)) return 0;
-  if (__builtin_expect(static_cast<std::uint32_t>(peer) >= counting.near_size, 0)) return 0;
-  return counting.near_codes[peer].load(std::memory_order_relaxed);
+// The cell of a known peer of the last communicator; null if it takes a call to find, or if several
+// threads send.
+[[gnu::always_inline]] inline ondeloc_cell* known_cell(int peer, const void* comm) {
+  if (__builtin_expect(counting.near_comm.load(std::memory_order_relaxed) != comm, 0))
+    return nullptr;
+  const std::uint32_t at = static_cast<std::uint32_t>(peer) - counting.near_first;
+  if (__builtin_expect(at < kStretchPeers && (counting.near_known >> at & 1) != 0, 1))
+    return counting.near_cells + at;
+  if (static_cast<std::uint32_t>(peer) >= counting.near_size) return nullptr;
+  const std::uint64_t cell_code = counting.near_codes[peer].load(std::memory_order_relaxed);
+  if (__builtin_expect(cell_code == 0, 0)) return nullptr;
+  return &counting.row[static_cast<std::uint32_t>(cell_code) - 1];
 }
 
 inline Addition addition_of(std::size_t count, void* type, int peer, void* comm) {
@@ -125,15 +136,14 @@ struct KnownAddition {
 
 [[gnu::always_inline]] inline KnownAddition known_addition(std::size_t count, const void* type,
                                                            int peer, const void* comm) {
-  const std::uint64_t cell_code = known_cell_code(peer, comm);
+  ondeloc_cell* cell = known_cell(peer, comm);
   if (__builtin_expect(counting.near_type != type, 0)) {
     const TypeEntry* entry = known_type(type);
     if (entry == nullptr) return {nullptr, 0};
     counting.near_type = entry->type;
     counting.near_bytes = static_cast<std::uint32_t>(entry->bytes);
   }
-  if (cell_code == 0) return {nullptr, 0};
-  return {&counting.row[static_cast<std::uint32_t>(cell_code) - 1], count * counting.near_bytes};
+  return {cell, count * counting.near_bytes};
 }
 
 // One thread at a time.

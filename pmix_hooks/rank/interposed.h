@@ -78,11 +78,11 @@ struct Interposed<Call, std::index_sequence<k...>> {
   static int counted(WordAt<k>... words) {
     if constexpr (!Call::kIsQuick) return counted_in_full(words...);
     const Word list[] = {words...};
-    const Addition addition = Call::template quick<kStandard>(list);
-    if (__builtin_expect(addition.cell_code == 0, 0)) return counted_in_full(words...);
+    const KnownAddition known = Call::template quick<kStandard>(list);
+    if (__builtin_expect(known.cell == nullptr, 0)) return counted_in_full(words...);
     const InnermostCall here;
     const int rc = known_next()(words...);
-    if (__builtin_expect(rc == 0, 1) && here.counts()) Call::add(addition);
+    if (__builtin_expect(rc == 0, 1) && here.counts()) Call::add(known);
     return rc;
   }
 
@@ -139,10 +139,10 @@ struct CountsNothing {
   static void watch(const Word*, std::uint64_t) {}
   static void count(const Word*) {}
   template <bool>
-  static Addition quick(const Word*) {
-    return {0, 0};
+  static KnownAddition quick(const Word*) {
+    return {nullptr, 0};
   }
-  static void add(const Addition&) {}
+  static void add(const KnownAddition&) {}
 };
 
 struct CountedInMpich : CountsNothing {

@@ -18,21 +18,20 @@ inline Addition mpich_addition(std::size_t count, void* type, int peer, void* co
 }
 
 // The addition of a message that takes no call to count: in the mode that is usual for MPICH, to a
-// known peer, of a predefined type. Else its cell code is 0.
+// known peer, of a predefined type. Else its cell is null.
 template <bool kStandard>
-[[gnu::always_inline]] inline Addition mpich_known_addition(std::size_t count, const void* type,
-                                                            int peer, const void* comm) {
+[[gnu::always_inline]] inline KnownAddition mpich_known_addition(std::size_t count,
+                                                                 const void* type, int peer,
+                                                                 const void* comm) {
   const void* word = kStandard ? comm : mpich::word_of(mpich::handle_of(comm));
-  const std::uint64_t cell_code = known_cell_code(peer, word);
+  ondeloc_cell* cell = known_cell(peer, word);
   const std::uint64_t bytes = mpich_predefined_bytes<kStandard>(type);
-  if (!counting.plain || bytes == 0) return {0, 0};
-  return {cell_code, count * bytes};
+  if (!counting.plain || bytes == 0) return {nullptr, 0};
+  return {cell, count * bytes};
 }
 // REQUIRES: an addition that mpich_known_addition() gave.
-[[gnu::always_inline]] inline void mpich_add_known(const Addition& addition) {
-  if (addition.cell_code == 0) __builtin_unreachable();
-  add_message<false>(counting.row[static_cast<std::uint32_t>(addition.cell_code) - 1],
-                     addition.bytes);
+[[gnu::always_inline]] inline void mpich_add_known(const KnownAddition& known) {
+  add_message<false>(*known.cell, known.bytes);
 }
 
 }  // namespace ondeloc

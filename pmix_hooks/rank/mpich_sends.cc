@@ -30,11 +30,11 @@ struct Send : CountedInMpich {
   static Found find(const Word* words) { return addition_at<kAt, kLarge>(words); }
   static void add_found(const Found& found) { add_started(found); }
   template <bool kStandard>
-  [[gnu::always_inline]] static Addition quick(const Word* words) {
+  [[gnu::always_inline]] static KnownAddition quick(const Word* words) {
     return mpich_known_addition<kStandard>(count_of<kLarge>(words[kAt.count]), words[kAt.type],
                                            int_of(words[kAt.to]), words[kAt.comm]);
   }
-  [[gnu::always_inline]] static void add(const Addition& addition) { mpich_add_known(addition); }
+  [[gnu::always_inline]] static void add(const KnownAddition& known) { mpich_add_known(known); }
 };
 
 template <const SendArguments& kAt, int kRequest, bool kLarge = false>

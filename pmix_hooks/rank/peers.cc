@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "mapcore/segment/channel_layout.h"
@@ -13,7 +14,7 @@
 
 namespace ondeloc {
 
-constinit Peers no_peers{{nullptr}, 0, 0, nullptr, false, {0}, {1}};
+constinit Peers no_peers{{nullptr}, 0, 0, nullptr, false, {0}, {1}, {0}, {0}};
 
 namespace {
 
@@ -101,6 +102,8 @@ Peers* make_peers(void* comm, int members, bool window) {
   peers->window = window;
   peers->known.store(0, std::memory_order_relaxed);
   peers->stride.store(1, std::memory_order_relaxed);
+  peers->stretch_start.store(0, std::memory_order_relaxed);
+  peers->stretch_known.store(0, std::memory_order_relaxed);
   peers->comm.store(comm, std::memory_order_release);
   return peers;
 }
@@ -247,11 +250,41 @@ int ask_for_world_rank(Peers& peers, void* comm, int peer) {
   return world;
 }
 
+// The first peer to be known lies in the middle, or the stretch begins with peer 0.
+std::uint64_t start_of_stretch(const Peers& peers, std::uint32_t peer, std::uint32_t cell) {
+  const std::uint32_t wanted =
+      peers.size <= kStretchPeers ? peer : std::min(peer, kStretchPeers / 2);
+  const std::uint32_t back = std::min(wanted, cell);
+  return std::uint64_t{cell - back + 1} << 32 | (peer - back);
+}
+
+void add_to_stretch(Peers& peers, std::uint32_t peer, std::uint32_t cell) {
+  std::uint64_t start = peers.stretch_start.load(std::memory_order_relaxed);
+  if (start == 0) {
+    const std::uint64_t wanted = start_of_stretch(peers, peer, cell);
+    if (peers.stretch_start.compare_exchange_strong(start, wanted, std::memory_order_relaxed))
+      start = wanted;
+  }
+  const std::uint32_t at = peer - static_cast<std::uint32_t>(start);
+  if (at < kStretchPeers && static_cast<std::uint32_t>(start >> 32) - 1 + at == cell)
+    peers.stretch_known.fetch_or(std::uint64_t{1} << at, std::memory_order_relaxed);
+}
+
 }  // namespace
+
+Stretch stretch_of(const Peers& peers) {
+  const std::uint64_t start = peers.stretch_start.load(std::memory_order_relaxed);
+  if (start == 0) return {0, 0, 0};
+  return {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(start >> 32) - 1,
+          peers.stretch_known.load(std::memory_order_relaxed)};
+}
 
 std::uint64_t peers_translate(Peers* peers, void* comm, int peer) {
   const int world = comm == state.calls.comm_world ? peer : ask_for_world_rank(*peers, comm, peer);
   const std::uint64_t cell_code = cell_code_of_world(world);
+  const std::uint32_t cell = static_cast<std::uint32_t>(cell_code) - 1;
+  if (cell < state.table.local_ranks)
+    add_to_stretch(*peers, static_cast<std::uint32_t>(peer), cell);
   peers->cell_code(static_cast<std::uint32_t>(peer)).store(cell_code, std::memory_order_relaxed);
   return cell_code;
 }

@@ -8,6 +8,10 @@
 // of the world. A peer off the node claims its cell here (peer_cells.h), so that a message to it
 // costs as much as one inside the node; one on the node is marked there (used_cells.h).
 //
+// Most cells of a communicator stand in the order of their peers. The stretch of a communicator
+// tells which ones of 64 neighbouring peers do, so that a message finds its cell without the cache
+// line of the cell code. A peer becomes part of it when it is translated, never by a guess.
+//
 // Life: a Peers belongs to a communicator from its first message until the PML is told to drop
 // it. Its memory is then kept for the next communicator and never given back, because
 // counting.last may still point to it; a reader compares `comm`, which identifies the owner, before
@@ -26,6 +30,14 @@
 
 namespace ondeloc {
 
+// Peers that are counted in cells of the same order: bit i of `known` says that peer `first` + i is
+// counted in cell `cell` + i.
+inline constexpr std::uint32_t kStretchPeers = 64;
+struct Stretch {
+  std::uint32_t first, cell;
+  std::uint64_t known;
+};
+
 struct Peers {
   std::atomic<void*> comm;  // or window: no handle is both
   std::uint32_t size;
@@ -36,6 +48,9 @@ struct Peers {
   // rank (low half), and the distance of the world ranks of neighbouring peers.
   std::atomic<std::uint64_t> known;
   std::atomic<std::int64_t> stride;
+  // The stretch: the cell of its first peer plus one (high half; 0 = there is no stretch yet) and
+  // this peer (low half), and its `known`.
+  std::atomic<std::uint64_t> stretch_start, stretch_known;
 
   std::atomic<std::uint64_t>& cell_code(std::uint32_t peer) {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1)[peer];
@@ -64,6 +79,7 @@ Peers* peers_of(void* comm);
 Peers* peers_of_window(void* window, bool counted);
 void peers_forget(void* comm_or_window);
 std::uint64_t peers_translate(Peers* peers, void* comm, int peer);  // the cell code
+Stretch stretch_of(const Peers& peers);
 
 std::uint64_t cell_code_of_world(int world);
 // From the cell code of what is sent to a rank to that of what is fetched from it.

@@ -9,9 +9,12 @@
 #include "pmix_hooks/rank/counting.h"
 #include "pmix_hooks/rank/reporter.h"
 
+extern bool several_threads_in_reporter;
+bool several_threads_in_reporter = true;
+
 // The reporter is not linked: nothing is to be told.
 namespace ondeloc {
-bool reporter_multiple() { return true; }
+bool reporter_multiple() { return several_threads_in_reporter; }
 void reporter_notify() {}
 void reporter_clock() {}
 }  // namespace ondeloc
