@@ -98,7 +98,7 @@ int start_noted(std::size_t count, open_mpi::Handle* requests, Start start, void
   if (rc != open_mpi::kSuccess || !here.counts()) return rc;
   for (std::size_t i = 0; i < count; ++i) {
     follow(notes[i], requests[i]);
-    state.add(notes[i].addition);
+    if (notes[i].addition.cell_code != 0) state.add(notes[i].addition);
   }
   return rc;
 }

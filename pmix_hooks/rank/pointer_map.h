@@ -54,10 +54,10 @@ class PointerMap {
       if (t == nullptr) return nullptr;
       for (std::uint64_t i = 0; i < kWindow; ++i) {
         MapEntry& entry = slot(t, key, i);
-        std::uintptr_t there = 0;
-        if (entry.key.compare_exchange_strong(there, key, std::memory_order_acq_rel) ||
-            there == key)
+        std::uintptr_t there = entry.key.load(std::memory_order_acquire);
+        if (there == 0 && entry.key.compare_exchange_strong(there, key, std::memory_order_acq_rel))
           return &entry;
+        if (there == key) return &entry;
       }
       link = const_cast<std::atomic<Table*>*>(&t->next);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/request_start.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -20,7 +21,9 @@ constexpr std::size_t kMakers = std::size(open_mpi::kMakersOfSends);
 struct State {
   void* real;
   void* ours;
-  Code makers[kMakers];
+  Code makers[kMakers];  // those that the library has, each once
+  std::size_t makers_found;
+  std::atomic<bool> has_watched;
 };
 constinit State state{};
 
@@ -31,9 +34,18 @@ Code code_of(const char* name) {
 }
 
 bool is_in_maker(const void* address) {
-  for (const Code& maker : state.makers)
-    if (reinterpret_cast<std::uintptr_t>(address) - maker.begin < maker.size) return true;
+  for (std::size_t i = 0; i < state.makers_found; ++i)
+    if (reinterpret_cast<std::uintptr_t>(address) - state.makers[i].begin < state.makers[i].size)
+      return true;
   return false;
+}
+
+// Most names are another name of a function that is known.
+void add_maker(const Code& code) {
+  if (code.size == 0) return;
+  for (std::size_t i = 0; i < state.makers_found; ++i)
+    if (state.makers[i].begin == code.begin) return;
+  state.makers[state.makers_found++] = code;
 }
 
 void replace(void* request, const void* before, void* now) {
@@ -47,15 +59,21 @@ void replace(void* request, const void* before, void* now) {
 void request_start_setup(open_mpi::PmlStart real, open_mpi::PmlStart ours) {
   state.real = reinterpret_cast<void*>(real);
   state.ours = reinterpret_cast<void*>(ours);
-  for (std::size_t i = 0; i < kMakers; ++i) state.makers[i] = code_of(open_mpi::kMakersOfSends[i]);
+  state.makers_found = 0;
+  for (const char* name : open_mpi::kMakersOfSends) add_maker(code_of(name));
 }
 
-void watch_request(void* request) { replace(request, state.real, state.ours); }
+void watch_request(void* request) {
+  state.has_watched.store(true, std::memory_order_relaxed);
+  replace(request, state.real, state.ours);
+}
 
+// The library's collectives make many requests, so this usual case has to be quick. The thread that
+// reuses a watched request sees `has_watched`: the library has passed the request on to it.
 void watch_new_request(void* request, const void* caller) {
-  if (is_in_maker(caller))
+  if (__builtin_expect(is_in_maker(caller), 0))
     watch_request(request);
-  else
+  else if (state.has_watched.load(std::memory_order_relaxed))
     replace(request, state.ours, state.real);
 }
 
