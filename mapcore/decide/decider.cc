@@ -14,6 +14,7 @@ constexpr auto kDecisions = std::to_array<DecisionInfo>({
     {DecisionKind::kSilent, "silent", "no traffic to map"},
     {DecisionKind::kFixed, "fixed", "ranks may not be moved; the notes say why"},
     {DecisionKind::kCheap, "cheap", "all messages take less time than a gain has to be"},
+    {DecisionKind::kNearBest, "near-best", "no mapping can gain as much as a gain has to be"},
     {DecisionKind::kEarly, "early", "the program's pace without moves is not known yet"},
     {DecisionKind::kFailed, "failed", "the algorithm found no mapping; the notes say why"},
     {DecisionKind::kKeeps, "keeps", "no better mapping was found"},
@@ -124,7 +125,9 @@ Decision Decider::judge(const Candidate& wanted) const {
   if (wanted.changes_cpus) decision.gain = cost_now_ - wanted.cost;
   if (is_too_cheap()) decision.kind = DecisionKind::kCheap;
   if (waits_for_pace()) decision.kind = DecisionKind::kEarly;
-  if (!wanted.changes_cpus || !asks_for_mapping()) return decision;
+  if (!asks_for_mapping()) return decision;
+  if (wanted.is_ruled_out) decision.kind = DecisionKind::kNearBest;
+  if (!wanted.changes_cpus || wanted.is_ruled_out) return decision;
   const bool by_gain = weighs_gain();
   if (by_gain && decision.gain <= decision.threshold) {
     if (decision.gain > 0) decision.kind = DecisionKind::kSmall;

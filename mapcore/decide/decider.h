@@ -45,6 +45,7 @@ enum class DecisionKind {
   kSilent,
   kFixed,
   kCheap,
+  kNearBest,
   kEarly,
   kFailed,
   kKeeps,
@@ -116,6 +117,7 @@ struct Candidate {
   bool moves_many = false;            // to another NUMA node: more than ranks / nodes ranks
   std::function<double()> migration;  // predicted seconds
   std::function<bool()> has_room;     // memory can follow; empty: it can
+  bool is_ruled_out = false;          // no mapping gains gain_needed(): KnownAnswer
 };
 
 class Decider {
@@ -131,6 +133,9 @@ class Decider {
   // pace. A replay searches all the same: its reader wants to see what the algorithm would have
   // found.
   bool asks_for_mapping() const { return !is_too_cheap() && !waits_for_pace(); }
+  // The seconds that a mapping has to gain in the present interval, migrations not included; 0 if
+  // the rule does not ask for a gain.
+  double gain_needed() const { return gain_needed(0); }
   // `wanted`: the algorithm's mapping; `start`: the way back to the mapping at the start; `tried`:
   // the way back to the mapping that was in force when is_on_trial() was false for the last time.
   // If the decision moves ranks, the caller applies that mapping: the ledger counts its migration.

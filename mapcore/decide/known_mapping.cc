@@ -2,6 +2,7 @@
 #include "mapcore/decide/known_mapping.h"
 
 #include <cmath>
+#include <utility>
 
 namespace ondeloc {
 namespace {
@@ -30,17 +31,35 @@ bool KnownMapping::knows(const MapRequest& request) const {
                              request.off_node) <= kAlike;
 }
 
-Result<Mapping> KnownMapping::compute(std::string_view algorithm, const MapRequest& request) {
-  if (split_algorithm(algorithm).name != "coordinated") return compute_mapping(algorithm, request);
-  if (knows(request)) return mapping_;
-  forget();
-  Result<Mapping> found = compute_mapping(algorithm, request);
-  if (!found) return found;
+void KnownMapping::keep(const MapRequest& request) {
   pattern_.keep(request.traffic);
   off_node_.assign(request.off_node.begin(), request.off_node.end());
   previous_ = request.previous;
-  mapping_ = *found;
-  return found;
+  mapping_.clear();
+  least_.reset();
+}
+
+// For traffic that is alike, the lower bound grows as the traffic does.
+bool KnownMapping::rules_out(const MapRequest& request, const Stake& stake) {
+  if (!(stake.needed > 0)) return false;
+  if (!least_) least_ = least_cost(request);
+  const double growth = pattern_.total() > 0 ? request.traffic.total() / pattern_.total() : 1;
+  return stake.cost_now - *least_ * growth <= stake.needed;
+}
+
+Result<KnownAnswer> KnownMapping::compute(std::string_view algorithm, const MapRequest& request,
+                                          const Stake& stake) {
+  const bool searches = split_algorithm(algorithm).name == "coordinated";
+  if (searches && !knows(request)) keep(request);
+  if (searches && !mapping_.empty()) return KnownAnswer{mapping_};
+  if (searches && rules_out(request, stake)) return KnownAnswer{request.previous, true};
+  Result<Mapping> found = compute_mapping(algorithm, request);
+  if (!found) {
+    forget();
+    return std::move(found).error();
+  }
+  if (searches) mapping_ = *found;
+  return KnownAnswer{*std::move(found)};
 }
 
 }  // namespace ondeloc

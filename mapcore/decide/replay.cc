@@ -95,18 +95,29 @@ class Loop {
       step.decision = *clear;
       return {};
     }
-    auto wanted =
-        known_.compute(options_.algorithm, {place_.machine, place_.slots, sent.traffic,
-                                            place_.model, mapping_, sent.off_node, place_.whole});
+    auto wanted = find(sent, now.total);
     if (!wanted) return std::move(wanted).error();
     step.present = now;
-    step.candidate = cost_of(*wanted, sent);
-    step.decision = decider_.decide(candidate(*wanted, step.candidate.total),
-                                    candidate(place_.start, start.total));
+    step.candidate = cost_of(wanted->mapping, sent);
+    step.decision =
+        decider_.decide(candidate(wanted->mapping, step.candidate.total, wanted->is_ruled_out),
+                        candidate(place_.start, start.total));
     if (!step.remapped()) return {};
     const bool back = step.decision.kind == DecisionKind::kReturns;
-    apply(back ? place_.start : *std::move(wanted), step);
+    apply(back ? place_.start : std::move(wanted->mapping), step);
     return {};
+  }
+
+  // Also searches where the mapper does not, in a memory of its own: `known_` stays that of the
+  // mapper.
+  Result<KnownAnswer> find(const Sent& sent, double cost_now) {
+    const MapRequest request{place_.machine, place_.slots,  sent.traffic, place_.model,
+                             mapping_,       sent.off_node, place_.whole};
+    auto answer = known_.compute(options_.algorithm, request, {cost_now, decider_.gain_needed()});
+    if (!answer || !answer->is_ruled_out) return answer;
+    auto shown = shown_.compute(options_.algorithm, request);
+    if (shown) shown->is_ruled_out = true;
+    return shown;
   }
 
   Cost cost_of(const Mapping& mapping, const Sent& sent) const {
@@ -114,12 +125,13 @@ class Loop {
   }
 
   // Valid while `mapping` is.
-  Candidate candidate(const Mapping& mapping, double cost) const {
+  Candidate candidate(const Mapping& mapping, double cost, bool is_ruled_out = false) const {
     return {cost,
             changes_cpus(place_.slots, mapping_, mapping),
             moves_many(place_.slots, place_.model, mapping_, mapping),
             [this, &mapping] { return migration_to(mapping); },
-            {}};
+            {},
+            is_ruled_out};
   }
 
   double migration_to(const Mapping& mapping) const {
@@ -141,7 +153,7 @@ class Loop {
   const ReplayOptions& options_;
   IntervalController interval_;
   Decider decider_;
-  KnownMapping known_;
+  KnownMapping known_, shown_;
   CommMatrix seen_;
   std::vector<double> seen_off_node_;
   double seen_seconds_ = 0;

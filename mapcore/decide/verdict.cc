@@ -28,6 +28,8 @@ const char* reason_of(DecisionKind kind) {
       return "the gain is below the threshold";
     case DecisionKind::kCheap:
       return "all messages together take less time than a gain has to be";
+    case DecisionKind::kNearBest:
+      return "no mapping can gain as much as a gain has to be";
     case DecisionKind::kEarly:
       return "the run ended before its pace without moves was known";
     case DecisionKind::kFleeting:
@@ -146,6 +148,7 @@ std::string stayed_text(const Run& run, const Sums& sums) {
     return fmt::format("could have gained {}, predicted, but was not moved because {}",
                        of_the_run(sums.missed, run.seconds()), reason_of(most->first));
   const bool is_good = most->first == DecisionKind::kKeeps || most->first == DecisionKind::kSmall ||
+                       most->first == DecisionKind::kNearBest ||
                        most->first == DecisionKind::kCheap;
   return fmt::format("{}; messages take {}",
                      is_good ? "already as good as it gets: no mapping that is clearly better was "
@@ -224,6 +227,7 @@ std::span<const Rule> rules() {
       {"may ranks be moved?", {DecisionKind::kFixed}},
       {"do all messages take longer than a gain has to be?", {DecisionKind::kCheap}},
       {"is the program's pace without moves known?", {DecisionKind::kEarly}},
+      {"could any mapping gain as much as a gain has to be?", {DecisionKind::kNearBest}},
       {"did the algorithm find a mapping?", {DecisionKind::kFailed}},
       {"is it better than the mapping in force?", {DecisionKind::kKeeps}},
       {"is the gain above the threshold, migration included?", {DecisionKind::kSmall}},

@@ -10,6 +10,7 @@
 
 #include "mapcore/base/text.h"
 #include "mapcore/map/algorithms.h"
+#include "mapcore/map/coordinated/tree_valuation.h"
 
 namespace ondeloc {
 namespace {
@@ -48,6 +49,13 @@ consteval auto join() {
 static_assert(kFunctions.size() == kAlgorithmRows.size());
 constexpr auto kAlgorithms = join();
 
+// The request as a MapFunction gets it.
+MapRequest weighed(const MapRequest& request, const std::optional<Traffic>& amounts) {
+  return {request.machine, request.slots,    amounts ? *amounts : request.traffic,
+          request.model,   request.previous, request.off_node,
+          request.whole,   &request.traffic};
+}
+
 }  // namespace
 
 std::span<const AlgorithmInfo> algorithms() { return kAlgorithms; }
@@ -62,16 +70,18 @@ Result<Mapping> compute_mapping(std::string_view spec, const MapRequest& request
   auto info = find_algorithm(spec);
   if (!info) return std::move(info).error();
   const std::optional<Traffic> amounts = request.model.amounts(request.traffic);
-  const MapRequest weighed{request.machine, request.slots,    amounts ? *amounts : request.traffic,
-                           request.model,   request.previous, request.off_node,
-                           request.whole,   &request.traffic};
-  auto mapping = (*info)->map(weighed, split_algorithm(spec).argument);
+  auto mapping = (*info)->map(weighed(request, amounts), split_algorithm(spec).argument);
   if (!mapping) return mapping;
   if (mapping->size() != static_cast<std::size_t>(request.traffic.ranks()) ||
       !is_valid(*mapping, request.slots)) {
     return Error(fmt::format("algorithm '{}' gave an invalid mapping; please report this", spec));
   }
   return mapping;
+}
+
+double least_cost(const MapRequest& request) {
+  const std::optional<Traffic> amounts = request.model.amounts(request.traffic);
+  return coordinated::least_cost_of(weighed(request, amounts));
 }
 
 std::vector<SlotIndex> slots_by_node(const MapRequest& request) {

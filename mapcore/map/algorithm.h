@@ -52,6 +52,10 @@ Result<const AlgorithmInfo*> find_algorithm(std::string_view spec);
 // Runs `spec` on the request. The result is a valid mapping (is_valid) or an error.
 Result<Mapping> compute_mapping(std::string_view spec, const MapRequest& request);
 
+// Returns a lower bound of the cost that evaluate() predicts for the traffic under any mapping, in
+// seconds; 0 if none is known. It takes far less time than a search (tree_valuation.h).
+double least_cost(const MapRequest& request);
+
 // Helper that several algorithms share. Returns the slot indexes in the order of nodes, then of the
 // logical index of the slot's first PU, so that neighbours are together.
 std::vector<SlotIndex> slots_by_node(const MapRequest& request);

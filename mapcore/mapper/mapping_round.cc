@@ -99,11 +99,13 @@ double MappingRound::cost_at_start(const CounterDelta& delta, double cost_now) {
   return start_ == placement_.current() ? cost_now : cost_of(start_, delta).total;
 }
 
-Result<Mapping> MappingRound::map(const CounterDelta& delta) {
-  if (!decider_.asks_for_mapping()) return placement_.current();
+Result<KnownAnswer> MappingRound::map(const CounterDelta& delta, double cost_now) {
+  if (!decider_.asks_for_mapping()) return KnownAnswer{placement_.current()};
   const SlotPlan& plan = placement_.slots();
-  return known_.compute(options_.algorithm, {plan.machine, plan.slots, delta.traffic, model_,
-                                             placement_.current(), delta.off_node, &whole_});
+  return known_.compute(options_.algorithm,
+                        {plan.machine, plan.slots, delta.traffic, model_, placement_.current(),
+                         delta.off_node, &whole_},
+                        {cost_now, decider_.gain_needed()});
 }
 
 // The mapping with pinned ranks left in place and ranks near their GPUs.
@@ -124,13 +126,15 @@ Candidate MappingRound::candidate(Option& option) {
     if (!option.memory) option.memory = following_memory(option.mapping);
     return *option.memory;
   };
-  return {option.cost, placement_.changes(option.mapping),
+  return {option.cost,
+          placement_.changes(option.mapping),
           moves_many(placement_.slots().slots, model_, placement_.current(), option.mapping),
           [this, &option, memory] {
             return migration_seconds(model_, placement_.slots().slots, placement_.current(),
                                      option.mapping, memory(), placement_.memory_follows());
           },
-          [this, &option, memory] { return placement_.pages_fit(option.mapping, memory()); }};
+          [this, &option, memory] { return placement_.pages_fit(option.mapping, memory()); },
+          option.is_ruled_out};
 }
 
 Decision MappingRound::decide(const CounterDelta& delta, double seconds, double cost_now,
@@ -146,12 +150,13 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
       std::accumulate(delta.off_node.begin(), delta.off_node.end(), delta.traffic.total()),
       used - std::exchange(cpu_seconds_, used)};
   if (const auto clear = decider_.observe(seen)) return *clear;
-  auto mapped = map(delta);
+  auto mapped = map(delta, cost_now);
   if (!mapped) {
     placement_.notes().insert(mapped.error().message());
     return decider_.undecided(DecisionKind::kFailed);
   }
-  Option wanted{permitted(*std::move(mapped), delta), 0, {}};
+  const bool is_ruled_out = mapped->is_ruled_out;
+  Option wanted{permitted(std::move(mapped->mapping), delta), 0, {}, is_ruled_out};
   wanted.cost =
       wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, delta).total;
   Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};

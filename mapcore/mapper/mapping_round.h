@@ -60,11 +60,12 @@ class MappingRound {
     Mapping mapping;
     double cost = 0;
     std::optional<std::vector<FollowingMemory>> memory;
+    bool is_ruled_out = false;
   };
   ReportInterval line_of(const CounterDelta& delta, const Cost& now) const;
   Cost cost_of(const Mapping& mapping, const CounterDelta& delta) const;
   double cost_at_start(const CounterDelta& delta, double cost_now);
-  Result<Mapping> map(const CounterDelta& delta);
+  Result<KnownAnswer> map(const CounterDelta& delta, double cost_now);
   Mapping permitted(Mapping wanted, const CounterDelta& delta) const;
   Candidate candidate(Option& option);
   Decision decide(const CounterDelta& delta, double seconds, double cost_now, Mapping& chosen);

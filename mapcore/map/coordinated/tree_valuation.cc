@@ -211,4 +211,9 @@ double least_tree_cost(const TreeTarget& target) {
   return twice / 2 + busiest + congestion;
 }
 
+double least_cost_of(const MapRequest& request) {
+  const TreeTarget target(request);
+  return target.is_exact ? least_tree_cost(target) : 0;
+}
+
 }  // namespace ondeloc::coordinated

@@ -23,4 +23,7 @@ double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeS
 // is the optimum.
 double least_tree_cost(const TreeTarget& target);
 
+// The same for a request; 0 if the tree does not know the cost of evaluate() exactly.
+double least_cost_of(const MapRequest& request);
+
 }  // namespace ondeloc::coordinated

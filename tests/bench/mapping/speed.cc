@@ -40,8 +40,10 @@ bool compare(const Input& input, const Shape& shape, int turns) {
   double fresh = kNone, kept = kNone, known = kNone, peer = kNone, alone = kNone;
   Mapping mapping, again, reused;
   KnownMapping answer;
-  const auto ask = [&](auto algorithm, const MapRequest& request) {
-    return answer.compute(algorithm, request);
+  const auto ask = [&](auto algorithm, const MapRequest& request) -> Result<Mapping> {
+    auto found = answer.compute(algorithm, request);
+    if (!found) return std::move(found).error();
+    return std::move(found->mapping);
   };
   time_of(compute_mapping, problem.request(), mapping);
   for (int turn = 0; turn < turns; ++turn) {

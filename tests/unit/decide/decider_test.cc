@@ -60,6 +60,12 @@ TEST_CASE("no mapping is asked for while none could be applied") {
     CHECK(question.decider.asks_for_mapping() == c.asks);
     CHECK(question.decider.decide({}, {}).kind == c.without);
   }
+  Question bounded;
+  REQUIRE(!bounded.decider.observe({bounded.traffic, 1, 0.1, 0.1}));
+  CHECK(bounded.decider.gain_needed() == Approx(0.015));
+  CHECK(bounded.decider.decide({0.1, false, false, {}, {}, true}, {}).kind ==
+        DecisionKind::kNearBest);
+  CHECK(Decider({.rule = Decide::kAlways}).gain_needed() == 0);
   Question second({.tries = true});
   for (const bool asks : {false, false, true}) {
     REQUIRE(!second.decider.observe({second.traffic, 1, 0.1, 0.1, false, 5}));

@@ -31,7 +31,7 @@ struct Place {
     for (const int slot : {0, 1, 4, 5, 2, 6, 7, 3}) start.push_back(SlotIndex(slot));
   }
   Mapping ask(const Traffic& traffic, const char* algorithm = "coordinated") {
-    return *known.compute(algorithm, {machine, slots, traffic, model, start});
+    return known.compute(algorithm, {machine, slots, traffic, model, start})->mapping;
   }
   Mapping search(const Traffic& traffic, const char* algorithm = "coordinated") const {
     return *compute_mapping(algorithm, {machine, slots, traffic, model, start});
@@ -70,6 +70,32 @@ TEST_CASE("a known mapping is the answer after the ranks have moved there") {
   CHECK(place.ask(alike) == wanted);
   place.known.forget();
   CHECK_FALSE(place.ask(alike) == wanted);
+}
+
+TEST_CASE("a lower bound that rules every gain out saves the search") {
+  Place place;
+  const Traffic traffic = pairs(false, 1e9), alike = pairs(false, 1.001e9);
+  const MapRequest request{place.machine, place.slots, traffic, place.model, place.start};
+  const double now = evaluate(place.model, place.slots, traffic, place.start).total;
+  const double least = least_cost(request);
+  REQUIRE(least > 0);
+  REQUIRE(least < now);
+  const auto ask = [&](const MapRequest& asked, double needed, const char* algorithm) {
+    return *place.known.compute(algorithm, asked, {now, needed});
+  };
+  const KnownAnswer none = ask(request, 1.01 * (now - least), "coordinated");
+  CHECK(none.is_ruled_out);
+  CHECK(none.mapping == place.start);
+  CHECK_FALSE(ask(request, 1.01 * (now - least), "locality").is_ruled_out);
+  // The bound of traffic that is alike holds. A gain that may be possible needs a search.
+  const MapRequest later{place.machine, place.slots, alike, place.model, place.start};
+  CHECK(ask(later, 1.01 * (now - least), "coordinated").is_ruled_out);
+  const KnownAnswer found = ask(later, 0.9 * (now - least), "coordinated");
+  CHECK_FALSE(found.is_ruled_out);
+  CHECK(found.mapping == place.search(alike));
+  // Without a need for a gain every mapping is of use.
+  place.known.forget();
+  CHECK_FALSE(ask(request, 0, "coordinated").is_ruled_out);
 }
 
 TEST_CASE("messages count as bytes do: other numbers of messages are other traffic") {

@@ -173,11 +173,13 @@ TEST_CASE("each decision is named, and agrees with what was done") {
       CHECK(step.remapped() == (step.migration > 0));
       if (why == DecisionKind::kFleeting || why == DecisionKind::kUnpaid)
         CHECK(step.candidate.total < step.present.total);
+      if (why == DecisionKind::kNearBest) CHECK(step.decision.gain <= step.decision.threshold);
     }
   }
   for (const DecisionKind kind :
-       {DecisionKind::kWaits, DecisionKind::kKeeps, DecisionKind::kSmall, DecisionKind::kFleeting,
-        DecisionKind::kUnpaid, DecisionKind::kRemaps, DecisionKind::kReturns}) {
+       {DecisionKind::kWaits, DecisionKind::kKeeps, DecisionKind::kNearBest,
+        DecisionKind::kFleeting, DecisionKind::kUnpaid, DecisionKind::kRemaps,
+        DecisionKind::kReturns}) {
     CAPTURE(name_of(kind));
     CHECK(seen[kind] > 0);
   }
