@@ -4,6 +4,7 @@ apart, and world ranks differ from local ranks. The test starts a Slurm of its o
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import time
 
@@ -216,8 +217,9 @@ class Heterogeneous(TwoNodes):
     RANKS = {"node0": {0, 1}, "node1": {2, 3}}
 
     def run_parts(self, *command, ondeloc=None, env=None):
-        """In Debian 12's srun the threads of the components share one agent of mpi/pmix without a lock: about one run in 30
-        hangs after its tasks have ended, without ondeloc too. Such a run is repeated."""
+        """In Debian 12's srun the threads of the components share data of mpi/pmix without a lock. Its agent: about one run in 30
+        hangs after its tasks have ended, without ondeloc too. The process mapping: rarely both threads free it (helgrind shows the
+        race in mpi_p_client_fini without ondeloc). Such a run is repeated."""
         before = self.files()
         for _ in range(5):
             part = ["-N1", "-n2", *command]
@@ -227,7 +229,8 @@ class Heterogeneous(TwoNodes):
             if hung:
                 running.kill()
             out, err = running.communicate(timeout=harness.LONG)
-            if not hung and not crashed_in_open_mpi(err):
+            freed_twice = running.returncode == -signal.SIGABRT and "double free" in err
+            if not hung and not freed_twice and not crashed_in_open_mpi(err):
                 return subprocess.CompletedProcess(command, running.returncode, out, err)
             self.remove_all_but(before)
         raise AssertionError(f"tried five times: {err}")
