@@ -24,12 +24,11 @@ const char* reason_of(DecisionKind kind) {
       return "no rank may be moved (the notes say why)";
     case DecisionKind::kFailed:
       return "the algorithm found no mapping (the notes say why)";
+    case DecisionKind::kNearBest:
     case DecisionKind::kSmall:
       return "the gain is below the threshold";
     case DecisionKind::kCheap:
       return "all messages together take less time than a gain has to be";
-    case DecisionKind::kNearBest:
-      return "no mapping can gain as much as a gain has to be";
     case DecisionKind::kEarly:
       return "the run ended before its pace without moves was known";
     case DecisionKind::kFleeting:

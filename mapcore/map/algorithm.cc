@@ -81,7 +81,7 @@ Result<Mapping> compute_mapping(std::string_view spec, const MapRequest& request
 
 double least_cost(const MapRequest& request) {
   const std::optional<Traffic> amounts = request.model.amounts(request.traffic);
-  return coordinated::least_cost_of(weighed(request, amounts));
+  return coordinated::least_tree_cost(coordinated::TreeTarget(weighed(request, amounts)));
 }
 
 std::vector<SlotIndex> slots_by_node(const MapRequest& request) {

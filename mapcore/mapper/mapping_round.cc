@@ -155,8 +155,7 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
     placement_.notes().insert(mapped.error().message());
     return decider_.undecided(DecisionKind::kFailed);
   }
-  const bool is_ruled_out = mapped->is_ruled_out;
-  Option wanted{permitted(std::move(mapped->mapping), delta), 0, {}, is_ruled_out};
+  Option wanted{permitted(std::move(mapped->mapping), delta), 0, {}, mapped->is_ruled_out};
   wanted.cost =
       wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, delta).total;
   Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};

@@ -56,7 +56,7 @@ class TreeSolver {
         search_(tree_, descent_work()) {}
 
   Mapping run() {
-    const double least = tree_.is_exact ? least_tree_cost(tree_) : 0;
+    const double least = least_tree_cost(tree_);
     if (!request_.previous.empty()) now_ = cost_of(request_.previous, kNoLimit);
     if (!request_.previous.empty() && !is_less(least, now_)) return request_.previous;
     if (add_starts(least)) {

@@ -184,6 +184,7 @@ double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeS
 }
 
 double least_tree_cost(const TreeTarget& target) {
+  if (!target.is_exact) return 0;
   const std::vector<View> views = views_of(target);
   std::vector<int> llcs(target.capacity.size());
   std::iota(llcs.begin(), llcs.end(), 0);
@@ -209,11 +210,6 @@ double least_tree_cost(const TreeTarget& target) {
   double congestion = target.least_congestion;
   for (const Crossing& each : crossings) congestion = std::max(congestion, each.seconds());
   return twice / 2 + busiest + congestion;
-}
-
-double least_cost_of(const MapRequest& request) {
-  const TreeTarget target(request);
-  return target.is_exact ? least_tree_cost(target) : 0;
 }
 
 }  // namespace ondeloc::coordinated

@@ -17,13 +17,10 @@ struct TreeScratch {
 // rejected by their locality and the least congestion.
 double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeScratch& scratch);
 
-// Returns a lower bound of the cost of all partitions: each rank has as many of its bytes and
-// messages in its own cache as the slots there can hold, the next ones in the caches that cost
-// least, and the memories and the ports are equally full. If all ranks talk alike to all, the bound
-// is the optimum.
+// Returns a lower bound of the cost of all partitions, or 0 if partitions do not have the cost of
+// evaluate() (TreeTarget::is_exact). Each rank has as many of its bytes and messages in its own
+// cache as the slots there can hold, the next ones in the caches that cost least, and the memories
+// and the ports are equally full. If all ranks talk alike to all, the bound is the optimum.
 double least_tree_cost(const TreeTarget& target);
-
-// The same for a request; 0 if the tree does not know the cost of evaluate() exactly.
-double least_cost_of(const MapRequest& request);
 
 }  // namespace ondeloc::coordinated
