@@ -26,7 +26,7 @@ inline constexpr int kFewToReach = 64;  // ranks, at most
 inline constexpr double kWorthMoving = 1e-6;
 // Share of the cost: without a present mapping, a smaller gain leaves the cheapest start, in which
 // ranks are mostly in order. Otherwise a few bytes from the start of a program decide.
-inline constexpr double kWorthDisorder = 1e-4;
+inline constexpr double kWorthDisorder = 5e-4;
 // Factor on the ideal cost: a present mapping below this cost is kept without a fresh solution. A
 // smaller gain is not worth a remap: the threshold of the decision is 2 %.
 inline constexpr double kNearIdeal = 1.02;
