@@ -12,6 +12,7 @@
 #include "mapcore/map/coordinated/locality_start.h"
 #include "mapcore/map/coordinated/place.h"
 #include "mapcore/map/coordinated/relabel.h"
+#include "mapcore/map/coordinated/tree_exact.h"
 #include "mapcore/map/coordinated/tree_groups.h"
 #include "mapcore/map/coordinated/tree_order.h"
 #include "mapcore/map/coordinated/tree_relaxed.h"
@@ -59,7 +60,10 @@ class TreeSolver {
     const double least = least_tree_cost(tree_);
     if (!request_.previous.empty()) now_ = cost_of(request_.previous, kNoLimit);
     if (!request_.previous.empty() && !is_less(least, now_)) return request_.previous;
-    if (add_starts(least)) {
+    add_simple_starts();
+    if (is_less(least, cost_) && !previous_.empty() && find_cheapest()) return settle();
+    if (is_less(least, cost_)) add_starts();
+    if (!is_less(least, cost_)) {
       if (previous_.empty()) return settle();
       // Steps from the present mapping often lead to one of the same cost, with fewer moves: the
       // fewest if only the costs of pairs count.
@@ -69,6 +73,7 @@ class TreeSolver {
       keep_found();
       return settle();
     }
+    if (previous_.empty() && find_cheapest()) return settle();
     if (needs_no_change()) return request_.previous;
     if (knows_ranks() && is_middling()) {
       offer_best_of(solve_afresh());
@@ -81,6 +86,7 @@ class TreeSolver {
       search_.iterate(tuning::kSeed, work_of_few());
     keep_found();
     search_on();
+    keep_cheapest_seen();
     return settle();
   }
 
@@ -121,6 +127,25 @@ class TreeSolver {
     if (request_.previous.empty() && cost_ >= simple_cost_ * (1 - tuning::kWorthDisorder))
       return std::move(simple_);
     return std::move(mapping_);
+  }
+
+  // Few ranks have so few partitions that the cheapest is found without a search. Returns false if
+  // there are too many. The best one seen then waits for the end: a search that starts elsewhere
+  // with more EFFORT might cost more.
+  bool find_cheapest() {
+    if (!tree_.is_exact ||
+        tree_.ranks > (effort_ > 1 ? tuning::kFewToProve : tuning::kVeryFewToProve))
+      return false;
+    const Part& start = previous_.empty() ? best_start_ : previous_;
+    Cheapest cheapest = cheapest_part(tree_, start, tuning::kProofWork * effort_);
+    cheapest_seen_ = std::move(cheapest.part);
+    if (cheapest.is_proven) keep_cheapest_seen();
+    return cheapest.is_proven;
+  }
+  void keep_cheapest_seen() {
+    if (cheapest_seen_.empty()) return;
+    search_.adopt(cheapest_seen_);
+    keep_found();
   }
 
   void offer_previous(const Part& fresh) {
@@ -246,12 +271,12 @@ class TreeSolver {
     }
   }
 
-  // Values the mappings of the simple algorithms. The search starts from the cheapest of them.
-  // Returns true if one of them costs no more than `least`.
-  bool add_starts(double least) {
+  // Value the mappings of other algorithms. The search starts from the cheapest of them.
+  void add_simple_starts() {
     for (const MapFunction map : {map_packed, map_scatter}) keep_cheaper(*map(request_, ""));
     take_best_start();
-    if (!is_less(least, cost_)) return true;
+  }
+  void add_starts() {
     keep_cheaper(even_loads());
     levels_ = levels_of(ranks_.skeleton(), over_nodes_);
     if (tree_.ranks <= tuning::kAllStarts) {
@@ -262,7 +287,6 @@ class TreeSolver {
       keep_cheaper(*map_ondeloc(request_, ""));
     }
     take_best_start();
-    return !is_less(least, cost_);
   }
   void take_best_start() {
     best_start_ = llcs_of(request_, mapping_);
@@ -403,7 +427,7 @@ class TreeSolver {
   double cost_ = 0, now_ = 0;
   Mapping simple_;  // the cheapest start: the first one, packed, of those that cost the same
   double simple_cost_ = 0;
-  Part best_start_;
+  Part best_start_, cheapest_seen_;
   mutable TreeScratch scratch_;
 };
 

@@ -62,12 +62,6 @@ void add_loads(const TreeTarget& target, const Part& part, TreeScratch& sums) {
   }
 }
 
-double fullest(const std::vector<double>& loads, const std::vector<double>& per) {
-  double most = 0;
-  for (std::size_t at = 0; at < loads.size(); ++at) most = std::max(most, loads[at] * per[at]);
-  return most;
-}
-
 double congestion_of(const TreeTarget& target, const Part& part, TreeScratch& scratch) {
   add_loads(target, part, scratch);
   return std::max({fullest(scratch.node, target.per_node), fullest(scratch.link, target.per_link),
@@ -183,33 +177,49 @@ double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeS
   return locality + busiest + congestion_of(target, part, scratch);
 }
 
-double least_tree_cost(const TreeTarget& target) {
-  if (!target.is_exact) return 0;
+std::vector<double> least_prices(const TreeTarget& target) {
   const std::vector<View> views = views_of(target);
-  std::vector<int> llcs(target.capacity.size());
-  std::iota(llcs.begin(), llcs.end(), 0);
-  std::array crossings = {Crossing(target, llcs), Crossing(target, target.node_of),
-                          Crossing(target, target.package_of)};
-  crossings[0].use_ports(target);
-  double twice = 0, busiest = 0;
+  std::vector<double> prices;
   for (int i = 0; i < target.ranks; ++i) {
-    Work bytes, messages, amounts;
+    Work bytes, messages;
     for (const TreeEdge& edge : target.row(i)) {
       bytes.add(edge.byte_work);
       messages.add(edge.message_work);
-      amounts.add(edge.amount);
     }
     double least = std::numeric_limits<double>::infinity();
     for (const View& view : views)
       least = std::min(least, fill_rings(view.bytes, bytes.all, bytes.most) +
                                   fill_rings(view.messages, messages.all, messages.most));
-    twice += least;
-    busiest = std::max(busiest, target.per_rank * least);
+    prices.push_back(least);
+  }
+  return prices;
+}
+
+double least_tree_cost(const TreeTarget& target) {
+  if (!target.is_exact) return 0;
+  std::vector<int> llcs(target.capacity.size());
+  std::iota(llcs.begin(), llcs.end(), 0);
+  std::array crossings = {Crossing(target, llcs), Crossing(target, target.node_of),
+                          Crossing(target, target.package_of)};
+  crossings[0].use_ports(target);
+  for (int i = 0; i < target.ranks; ++i) {
+    Work amounts;
+    for (const TreeEdge& edge : target.row(i)) amounts.add(edge.amount);
     for (Crossing& each : crossings) each.add(amounts, target.off_node[i]);
   }
-  double congestion = target.least_congestion;
+  double congestion = target.least_congestion, twice = 0, most = 0;
   for (const Crossing& each : crossings) congestion = std::max(congestion, each.seconds());
-  return twice / 2 + busiest + congestion;
+  for (const double price : least_prices(target)) {
+    twice += price;
+    most = std::max(most, price);
+  }
+  return twice / 2 + target.per_rank * most + congestion;
+}
+
+double fullest(const std::vector<double>& loads, const std::vector<double>& per) {
+  double most = 0;
+  for (std::size_t at = 0; at < loads.size(); ++at) most = std::max(most, loads[at] * per[at]);
+  return most;
 }
 
 }  // namespace ondeloc::coordinated

@@ -23,4 +23,10 @@ double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeS
 // and the ports are equally full. If all ranks talk alike to all, the bound is the optimum.
 double least_tree_cost(const TreeTarget& target);
 
+// Returns lower bounds of the seconds of each rank's edges, by the same reasoning.
+std::vector<double> least_prices(const TreeTarget& target);
+
+// Returns the time of the fullest resource: the largest of loads[k] * per[k].
+double fullest(const std::vector<double>& loads, const std::vector<double>& per);
+
 }  // namespace ondeloc::coordinated
