@@ -315,11 +315,12 @@ void TreeState::shift(int rank, int to) {
   const int from = part_[rank];
   change_loads(rank, -1, to, 0, loads_);
   locality_ += price(rank, to) - price(rank, from);
-  const auto changed = target_.differing_of(from, to);
   const int m = target_.node_of[from], n = target_.node_of[to];
   for (const TreeEdge& edge : target_.row(rank)) {
     double* price = &price_[target_.at(edge.peer, 0)];
-    for (const int c : changed) price[c] += target_.cost(edge, c, to) - target_.cost(edge, c, from);
+    target_.visit_differing(from, to, [&](int c) {
+      price[c] += target_.cost(edge, c, to) - target_.cost(edge, c, from);
+    });
     double* amount = &amount_[target_.at(edge.peer, 0)];
     amount[from] -= edge.amount;
     amount[to] += edge.amount;

@@ -76,14 +76,37 @@ void add_costs(const CostModel& model, TreeTarget& target) {
     target.byte_cost[target.at(c, c)] = model.byte_cost_inside[kInside];
     target.message_cost[target.at(c, c)] = model.message_cost_inside[kInside];
   }
-  target.differing_from.reserve(target.byte_cost.size() + 1);
+}
+
+// True if all caches but these two cost as much to the one as to the other.
+bool cost_alike(const TreeTarget& target, int a, int b) {
+  for (int c = 0; c < target.llcs; ++c) {
+    if (c == a || c == b) continue;
+    if (target.byte_cost[target.at(a, c)] != target.byte_cost[target.at(b, c)] ||
+        target.message_cost[target.at(a, c)] != target.message_cost[target.at(b, c)])
+      return false;
+  }
+  return true;
+}
+
+void add_kinds(TreeTarget& target) {
+  std::vector<int> firsts;  // the first cache of each kind
+  for (int c = 0; c < target.llcs; ++c) {
+    const auto first = std::find_if(firsts.begin(), firsts.end(),
+                                    [&](int each) { return cost_alike(target, each, c); });
+    target.kind_of.push_back(static_cast<int>(first - firsts.begin()));
+    if (first == firsts.end()) firsts.push_back(c);
+  }
+  target.kinds = static_cast<int>(firsts.size());
   target.differing_from.push_back(0);
-  for (int a = 0; a < target.llcs; ++a) {
-    for (int b = 0; b < target.llcs; ++b) {
-      const std::size_t from = target.at(a, 0), to = target.at(b, 0);
-      for (std::size_t c = 0; a != b && c < target.capacity.size(); ++c) {
-        if (target.byte_cost[from + c] != target.byte_cost[to + c] ||
-            target.message_cost[from + c] != target.message_cost[to + c])
+  for (int k = 0; k < target.kinds; ++k) {
+    for (int l = 0; l < target.kinds; ++l) {
+      const std::size_t a = target.at(firsts[k], 0), b = target.at(firsts[l], 0);
+      for (std::size_t c = 0; k != l && c < target.kind_of.size(); ++c) {
+        // The caches of the two kinds differ from each other in their cost to themselves.
+        if (target.kind_of[c] == k || target.kind_of[c] == l ||
+            target.byte_cost[a + c] != target.byte_cost[b + c] ||
+            target.message_cost[a + c] != target.message_cost[b + c])
           target.differing.push_back(static_cast<int>(c));
       }
       target.differing_from.push_back(target.differing.size());
@@ -154,6 +177,7 @@ TreeTarget::TreeTarget(const MapRequest& request)
   add_sides(*this);
   add_edges(request, *this);
   add_costs(request.model, *this);
+  add_kinds(*this);
   add_ways(request, *this);
   for (const double each : strength) all += each;
   least_congestion = usable > 0 ? all / usable : 0;

@@ -35,7 +35,12 @@ struct TreeTarget {
   // Row-major llcs x llcs, symmetric: means of both directions. The diagonal is the cost of two
   // ranks in one cache.
   std::vector<double> byte_cost, message_cost;
-  // The caches whose cost to a differs from their cost to b, from differing_from[a x llcs + b] on.
+  // The kind of each cache. All other caches cost as much to one cache of a kind as to another.
+  std::vector<int> kind_of;
+  int kinds = 0;
+  // All caches whose cost to some cache of kind K may differ from their cost to one of kind L, from
+  // differing_from[K x kinds + L] on. Nodes may have a hundred caches, so lists for each pair of
+  // caches would fill megabytes.
   std::vector<int> differing;
   std::vector<std::size_t> differing_from;
   std::vector<std::size_t> begin;
@@ -72,10 +77,18 @@ struct TreeTarget {
   double cost_of_way(int rank, int llc) const {
     return way_cost.empty() ? 0 : way_cost[at(rank, llc)];
   }
-  std::span<const int> differing_of(int a, int b) const {
-    const std::size_t pair = at(a, b);
-    return std::span(differing).subspan(differing_from[pair],
-                                        differing_from[pair + 1] - differing_from[pair]);
+  // Calls visit(c) for each cache c whose cost to `a` differs from its cost to `b`, and perhaps for
+  // others. REQUIRES: a != b.
+  template <class Visit>
+  void visit_differing(int a, int b, Visit visit) const {
+    if (kind_of[a] == kind_of[b]) {
+      visit(a);
+      visit(b);
+      return;
+    }
+    const auto pair = static_cast<std::size_t>(kind_of[a]) * kinds + kind_of[b];
+    for (std::size_t each = differing_from[pair]; each < differing_from[pair + 1]; ++each)
+      visit(differing[each]);
   }
   std::span<const TreeEdge> row(int rank) const {
     return std::span(edges).subspan(begin[rank], begin[rank + 1] - begin[rank]);

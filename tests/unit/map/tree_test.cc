@@ -11,6 +11,7 @@
 #include "tests/unit/catch.h"
 #include "tests/unit/map/case.h"
 #include "tests/unit/map/starts.h"
+#include "tests/unit/test_data.h"
 
 using namespace ondeloc;
 
@@ -239,6 +240,38 @@ TEST_CASE("the search values partitions as evaluate does") {
     const Case c("package:2 numa:2 l3:2 core:4 pu:1", drawn(32, 3 + 10 * (seed % 3), seed, 1e4));
     check_exchanges(c, c.map(fmt::format("random:{}", seed).c_str()));
   }
+}
+
+TEST_CASE("after moves and exchanges the state has the cost of evaluate") {
+  for (const std::string& machine :
+       {std::string("package:2 numa:2 l3:2 core:4 pu:1"), std::string("numa:2 l3:16 core:1 pu:1"),
+        fmt::format("{}/topologies/16amd64-4distances.xml", test_data())}) {
+    const CommMatrix matrix = drawn(machine.ends_with(".xml") ? 16 : 32, 4, 1, 1e4);
+    const Case c(machine, matrix);
+    const coordinated::TreeTarget target = target_of(c);
+    coordinated::Part part;
+    for (const SlotIndex slot : c.map("random")) part.push_back(c.slots[slot.value].seat.llc.value);
+    coordinated::TreeState state(target);
+    state.reset(part);
+    coordinated::TreeScratch scratch;
+    std::mt19937 random(1);
+    INFO(machine);
+    for (int turn = 0; turn < 200; ++turn) {
+      const int rank = static_cast<int>(random() % static_cast<unsigned>(target.ranks));
+      const int partner = static_cast<int>(random() % static_cast<unsigned>(target.ranks));
+      if (state.part()[rank] == state.part()[partner]) continue;
+      state.swap(rank, partner);
+      REQUIRE(coordinated::tree_cost(target, state.part(), 1e300, scratch) ==
+              Approx(state.value().cost));
+    }
+  }
+}
+
+TEST_CASE("a hundred caches in a node need no list for each pair of them") {
+  const Case c("numa:2 l3:96 core:1 pu:1", chain(192));
+  const coordinated::TreeTarget target = target_of(c);
+  CHECK(target.kinds == 2);
+  CHECK(target.differing.size() == 2 * 192);
 }
 
 TEST_CASE("the search knows the busiest rank where some ranks talk to all") {
