@@ -25,6 +25,14 @@ bool agrees(int& name, int to) {
   return name == to;
 }
 
+// True if the cost of a partition stays the same when these caches of one node exchange their
+// ranks.
+bool may_change_places(const TreeTarget& target, int c, int d) {
+  // Ways of off-node bytes to adapters differ from rank to rank.
+  return target.kind_of[c] == target.kind_of[d] && target.capacity[c] == target.capacity[d] &&
+         target.per_port[c] == target.per_port[d] && target.way_cost.empty();
+}
+
 // Exchanges the names of caches, and tells whether the cost of a partition stays the same.
 class Exchange {
  public:
@@ -35,7 +43,7 @@ class Exchange {
   bool changes_nothing(const std::vector<int>& a, const std::vector<int>& b) const {
     Names caches = same_names(target_.llcs);
     for (std::size_t k = 0; k < a.size(); ++k) std::swap(caches[a[k]], caches[b[k]]);
-    return keeps_caches(caches) && keeps_resources(caches);
+    return target_.way_cost.empty() && keeps_caches(caches) && keeps_resources(caches);
   }
 
  private:
@@ -61,8 +69,6 @@ class Exchange {
     for (const int c : usable_) {
       const int node = target_.node_of[c], to = target_.node_of[caches[c]];
       if (!agrees(nodes[node], to) || target_.per_node[node] != target_.per_node[to]) return false;
-      // Ways of off-node bytes to adapters differ from rank to rank.
-      if (!target_.way_cost.empty() && caches[c] != c) return false;
     }
     for (const int c : usable_) {
       for (const int d : usable_) {
@@ -93,11 +99,9 @@ AlikeCaches::AlikeCaches(const TreeTarget& target) : in_node_(same_names(target.
   const Exchange exchange(target, usable);
   for (const auto& caches : nodes) {
     for (const int c : caches) {
-      const auto is_alike = [&](int d) {
-        return in_node_[d] == d && exchange.changes_nothing({d}, {c});
-      };
-      in_node_[c] =
-          *std::find_if(caches.begin(), caches.end(), [&](int d) { return d == c || is_alike(d); });
+      in_node_[c] = *std::find_if(caches.begin(), caches.end(), [&](int d) {
+        return d == c || (in_node_[d] == d && may_change_places(target, c, d));
+      });
     }
   }
   anywhere_ = in_node_;
