@@ -2,14 +2,18 @@
 """Boots a guest on a simulated machine and follows what it says."""
 import json
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
+import sys
 import time
 
 from . import threads
 
 TREE = pathlib.Path(__file__).resolve().parents[3]
 VM = TREE / "tests/vm"
+STARTS = 3  # of a guest whose QEMU fails
 
 
 class Failed(Exception):
@@ -46,7 +50,7 @@ class Guest:
 
     def __init__(self, machine, build, plan, out, window_ns, user_files=None):
         self.machine, self.build, self.plan, self.out = machine, pathlib.Path(build).resolve(), plan, pathlib.Path(out)
-        self.window_ns, self.user_files, self.process = window_ns, user_files, None
+        self.window_ns, self.user_files, self.process, self.image = window_ns, user_files, None, None
 
     def __enter__(self):
         payload = self.out / "payload"
@@ -55,12 +59,13 @@ class Guest:
         must("mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", payload, self.out / "payload.img", f"{size}M")
         shutil.rmtree(payload)
         must("truncate", "-s", "256M", self.out / "results.img")
-        image = pathlib.Path(must(VM / "build_root", "bookworm", "guest"))
+        self.image = pathlib.Path(must(VM / "build_root", "bookworm", "guest"))
         must(VM / "build_root", "trixie", "qemu")  # made the first time: not within the guest's time
-        self.start(image)
+        self.start()
         return self
 
-    def start(self, image):
+    def start(self):
+        (self.out / "console").unlink(missing_ok=True)
         drive = lambda file, more: ["-drive", f"file={file},if=virtio,format=raw{more}"]
         plugin = (f"{self.build}/tests/lab/numalab.so,machine={self.machine.path.resolve()},output={self.out}/counters.jsonl,"
                   f"node-mib={self.machine.node_mib},window-ns={self.window_ns},quantum-ns={max(1, self.window_ns // 2)}")
@@ -69,8 +74,8 @@ class Guest:
                  # Without fast string moves: QEMU runs them byte by byte.
                  "-cpu", "max,vendor=GenuineIntel,level=13,-erms,-fsrm", *self.machine.qemu_words(),
                  "-display", "none", "-monitor", "none", "-nodefaults", "-no-reboot", "-serial", f"file:{self.out}/console",
-                 *drive(image / "disk.img", ",snapshot=on"), *drive(self.out / "payload.img", ",readonly=on"), *drive(self.out / "results.img", ""),
-                 "-kernel", image / "vmlinuz", "-initrd", image / "initrd",
+                 *drive(self.image / "disk.img", ",snapshot=on"), *drive(self.out / "payload.img", ",readonly=on"), *drive(self.out / "results.img", ""),
+                 "-kernel", self.image / "vmlinuz", "-initrd", self.image / "initrd",
                  "-append", "console=ttyS0 panic=-1 nokaslr mitigations=off no_timer_check rcupdate.rcu_cpu_stall_suppress=1 nowatchdog "
                             "tsc=reliable quiet vm.main=run_plan.py"]
         with open(self.out / "qemu.err", "w", encoding="utf-8") as errors:
@@ -78,9 +83,9 @@ class Guest:
                                             preexec_fn=end_with_parent)
 
     def lines(self, timeout):
-        """Yields the lines that run_plan.py prints, until the guest has powered off."""
+        """Yields the lines that run_plan.py prints, until the guest has powered off. Starts the guest again if QEMU fails before the first line."""
         end = time.monotonic() + timeout
-        console, read = self.out / "console", 0
+        console, read, starts, has_said = self.out / "console", 0, 1, False
         while True:
             running = self.process.poll() is None
             text = console.read_text(errors="replace")[read:] if console.exists() else ""
@@ -88,9 +93,15 @@ class Guest:
             read += len(whole)
             for line in whole.splitlines():
                 if line.startswith("LAB {"):
+                    has_said = True
                     yield json.loads(line[4:])
             if not running:
-                return
+                failure = self.failure_of_qemu()
+                if has_said or not failure or starts == STARTS:
+                    return
+                print(f"run-lab: QEMU failed before the guest of {self.machine.name} was up (start {starts} of {STARTS}): {failure}", file=sys.stderr)
+                starts, read = starts + 1, 0
+                self.start()
             if time.monotonic() > end:
                 raise Failed(f"the guest was not done after {timeout:.0f} s; what it said is in {console}")
             time.sleep(0.2)
@@ -104,6 +115,12 @@ class Guest:
         subprocess.run(["tar", "-C", results, "-xf", self.out / "results.img"], stderr=subprocess.DEVNULL, check=False)
         for image in self.out.glob("*.img"):
             image.unlink()
+
+    def failure_of_qemu(self):
+        """The assertion of its own by which QEMU ended, as QEMU 10 does now and then at the start of a guest; else None."""
+        if self.process.returncode != -signal.SIGABRT:
+            return None
+        return next(iter(re.findall(r"^.*Assertion .* failed.*$", (self.out / "qemu.err").read_text(errors="replace"), re.M)), None)
 
     def counters(self):
         """Lines of the plugin, {label: [line...]}."""
