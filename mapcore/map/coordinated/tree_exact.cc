@@ -113,9 +113,9 @@ class BranchAndBound {
     const int rank = order_[depth];
     std::vector<int> tried;
     const auto attempt = [&](int llc) {
-      if (room_[llc] == 0 || --work_ <= 0) return;
       const int kind = kind_of(llc);
-      if (std::find(tried.begin(), tried.end(), kind) != tried.end()) return;
+      if (room_[llc] == 0 || std::find(tried.begin(), tried.end(), kind) != tried.end()) return;
+      if (--work_ <= 0) return;
       tried.push_back(kind);
       if (!is_less(give(depth, rank, llc), cost_)) return;
       take(rank, llc);

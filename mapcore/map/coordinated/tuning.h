@@ -84,9 +84,10 @@ inline constexpr std::int64_t kTreeWorkOfPlace = 24;
 inline constexpr std::int64_t kPlaceWorkOfFew = 400;
 inline constexpr int kFewOnTree = 64;  // ranks, at most
 // Up to these numbers of ranks, with EFFORT 1 and above, branch and bound looks for the cheapest
-// partition first, as far as this work goes for each unit of EFFORT (tree_exact.h). For 8 ranks a
-// work of 2200 was enough in all of 128 cases and took 10 to 140 us, where a search took up to 1.7
-// ms. For 12 ranks this work was enough in 78 of 128 cases, and 10 times as much in 110.
+// partition first, as far as this work goes for each unit of EFFORT (tree_exact.h). For 8 ranks on
+// up to 8 caches a work of 1900 was enough in all of 128 cases and took 10 to 140 us, where a
+// search took up to 1.7 ms; on 16 and 32 caches 4000 was enough in 29 of 32. With 10 and 12 ranks
+// it was enough in 98 and 80 of 128 cases.
 inline constexpr int kVeryFewToProve = 12, kFewToProve = 16;
 inline constexpr std::int64_t kProofWork = 4000;
 // With fewer ranks that work shrinks in proportion to them: 2472 drawn cases of 8 to 24 ranks
