@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 
 #include "mapcore/map/coordinated/tree_alike.h"
 #include "mapcore/map/coordinated/tree_valuation.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/map/case.h"
+#include "tests/unit/map/drawn.h"
 
 using namespace ondeloc;
 
@@ -23,18 +23,7 @@ constexpr double kAnyCost = 1e300;
 constexpr std::int64_t kEnough = 1'000'000;
 
 CommMatrix drawn(int ranks, int degree, unsigned seed) {
-  std::mt19937 random(seed);
-  const double most = seed % 2 == 0 ? 100 : 1e5;
-  std::vector<MatrixEntry> entries;
-  for (int i = 0; i < ranks; ++i) {
-    for (int d = 0; d < degree; ++d) {
-      const int j = static_cast<int>(random() % static_cast<unsigned>(ranks));
-      const double messages = 1 + random() % 1000;
-      if (i != j)
-        entries.push_back({i, j, messages * std::floor(random() % 1000 * most / 1000), messages});
-    }
-  }
-  return CommMatrix::from_entries(ranks, entries);
+  return ondeloc::drawn(ranks, degree, seed, seed % 2 == 0 ? 100 : 1e5);
 }
 
 CommMatrix ring(int ranks) {

@@ -10,6 +10,7 @@
 #include "mapcore/map/coordinated/tree_valuation.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/map/case.h"
+#include "tests/unit/map/drawn.h"
 #include "tests/unit/map/starts.h"
 #include "tests/unit/test_data.h"
 
@@ -19,21 +20,6 @@ namespace tree_test {
 namespace {
 
 constexpr const char* kEpyc = "numa:1 l3:8 core:8 pu:1";
-
-CommMatrix drawn(int ranks, int degree, unsigned seed, double most_bytes) {
-  std::mt19937 random(seed);
-  std::vector<MatrixEntry> entries;
-  for (int i = 0; i < ranks; ++i) {
-    for (int d = 0; d < degree; ++d) {
-      const int j = static_cast<int>(random() % static_cast<unsigned>(ranks));
-      const double messages = 1 + random() % 1000;
-      if (i != j)
-        entries.push_back(
-            {i, j, messages * std::floor(random() % 1000 * most_bytes / 1000), messages});
-    }
-  }
-  return CommMatrix::from_entries(ranks, entries);
-}
 
 CommMatrix chain(int ranks) {
   std::vector<MatrixEntry> entries;
