@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "mapcore/map/coordinated/state.h"
@@ -41,15 +40,15 @@ class BranchAndBound {
         part_(start.size(), kNowhere),
         levels_(start.size() + 1) {
     find_rates();
-    levels_.assign(levels_.size(), empty_level());
-    TreeScratch scratch;
+    levels_[0] = empty_level();
+    TreeLoads scratch;
     result_ = {start};
     cost_ = tree_cost(target, start, std::numeric_limits<double>::infinity(), scratch);
     choose_order();
   }
 
   Cheapest run() {
-    give_caches_from(0);
+    give_caches_from(0, cost_);
     result_.is_proven = work_ > 0;
     return std::move(result_);
   }
@@ -57,7 +56,7 @@ class BranchAndBound {
  private:
   // The sums of the ranks that have caches. Every other edge is at its least cost.
   struct Level {
-    std::vector<double> node, link, port, adapter;
+    TreeLoads loads;
     std::vector<double> price;  // of each rank: seconds of its edges and of its way
     double ways = 0;            // seconds
   };
@@ -74,11 +73,8 @@ class BranchAndBound {
   }
 
   Level empty_level() const {
-    Level level{std::vector<double>(target_.per_node.size(), 0),
-                std::vector<double>(target_.per_link.size(), 0),
-                std::vector<double>(target_.per_port.size(), 0),
-                std::vector<double>(target_.per_adapter.size(), 0),
-                {}};
+    Level level;
+    level.loads.clear(target_);
     for (int i = 0; i < target_.ranks; ++i) {
       double price = 0;
       for (const TreeEdge& edge : target_.row(i)) price += least_.of(edge);
@@ -108,8 +104,9 @@ class BranchAndBound {
     }
   }
 
-  void give_caches_from(std::size_t depth) {
-    if (depth == order_.size()) return keep_better(levels_[depth]);
+  // `bound` is that of the ranks before, or the cost if they are all.
+  void give_caches_from(std::size_t depth, double bound) {
+    if (depth == order_.size()) return keep(bound);
     const int rank = order_[depth];
     std::vector<int> tried;
     const auto attempt = [&](int llc) {
@@ -117,9 +114,10 @@ class BranchAndBound {
       if (room_[llc] == 0 || std::find(tried.begin(), tried.end(), kind) != tried.end()) return;
       if (--work_ <= 0) return;
       tried.push_back(kind);
-      if (!is_less(give(depth, rank, llc), cost_)) return;
+      const double least = give(depth, rank, llc);
+      if (!is_less(least, cost_)) return;
       take(rank, llc);
-      give_caches_from(depth + 1);
+      give_caches_from(depth + 1, least);
       put_back(rank, llc);
     };
     attempt(start_[rank]);
@@ -150,19 +148,21 @@ class BranchAndBound {
     Level& level = levels_[depth + 1];
     level = levels_[depth];
     const int node = target_.node_of[llc];
-    level.node[node] += target_.strength[rank];
-    level.port[llc] += target_.off_node[rank];
-    add_way(rank, llc, level);
+    level.loads.node[node] += target_.strength[rank];
+    level.loads.port[llc] += target_.off_node[rank];
+    level.loads.add_way(target_, rank, node, 1);
+    const double way = target_.cost_of_way(rank, llc);
+    level.price[rank] += way;
+    level.ways += way;
     for (const TreeEdge& edge : target_.row(rank)) {
       const int there = part_[edge.peer];
       if (there == kNowhere) continue;
       add(rank, edge, target_.cost(edge, llc, there) - least_of(edge, there), level);
       if (there == llc) continue;
-      level.port[llc] += edge.amount;
-      level.port[there] += edge.amount;
+      level.loads.port[llc] += edge.amount;
+      level.loads.port[there] += edge.amount;
       if (const int other = target_.node_of[there]; other != node)
-        level.link[target_.link_of[static_cast<std::size_t>(node) * target_.nodes + other]] +=
-            edge.amount;
+        level.loads.link[target_.link_between(node, other)] += edge.amount;
     }
     if (room_[llc] == 1) leave_out(rank, llc, level);
     return bound_of(level);
@@ -186,18 +186,6 @@ class BranchAndBound {
     level.price[edge.peer] += seconds;
   }
 
-  void add_way(int rank, int llc, Level& level) const {
-    if (target_.way_cost.empty()) return;
-    const double way = target_.cost_of_way(rank, llc);
-    level.price[rank] += way;
-    level.ways += way;
-    const auto at = static_cast<std::size_t>(rank) * target_.nodes + target_.node_of[llc];
-    if (const int link = target_.way_link[at]; link >= 0)
-      level.link[link] += target_.off_node[rank];
-    if (const int pool = target_.way_pool[at]; pool >= 0)
-      level.adapter[pool] += target_.off_node[rank];
-  }
-
   double bound_of(const Level& level) const {
     double most = 0, sum = level.ways;
     for (std::size_t i = 0; i < level.price.size(); ++i) {
@@ -205,16 +193,11 @@ class BranchAndBound {
       sum += price;
       most = std::max(most, price);
     }
-    const double congestion =
-        std::max({target_.least_congestion, fullest(level.node, target_.per_node),
-                  fullest(level.link, target_.per_link), fullest(level.port, target_.per_port),
-                  fullest(level.adapter, target_.per_adapter)});
+    const double congestion = std::max(target_.least_congestion, level.loads.congestion(target_));
     return congestion + target_.per_rank * most + sum / 2;
   }
 
-  void keep_better(const Level& level) {
-    const double cost = bound_of(level);
-    if (!is_less(cost, cost_)) return;
+  void keep(double cost) {
     cost_ = cost;
     result_.part = part_;
   }

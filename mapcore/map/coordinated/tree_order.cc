@@ -50,7 +50,7 @@ bool fits(const TreeTarget& target, const Part& part) {
 }  // namespace
 
 Part with_best_names(const TreeTarget& target, Part part, const Part& previous) {
-  TreeScratch scratch;
+  TreeLoads scratch;
   double cost = tree_cost(target, part, std::numeric_limits<double>::infinity(), scratch);
   const auto take_if_no_worse = [&](Part other) {
     if (!fits(target, other)) return;

@@ -60,10 +60,11 @@ class TreeSolver {
     const double least = least_tree_cost(tree_);
     if (!request_.previous.empty()) now_ = cost_of(request_.previous, kNoLimit);
     if (!request_.previous.empty() && !is_less(least, now_)) return request_.previous;
+    const auto is_optimal = [&] { return !is_less(least, cost_); };
     add_simple_starts();
-    if (is_less(least, cost_) && !previous_.empty() && find_cheapest()) return settle();
-    if (is_less(least, cost_)) add_starts();
-    if (!is_less(least, cost_)) {
+    if (!is_optimal() && !previous_.empty() && find_cheapest()) return settle();
+    if (!is_optimal()) add_starts();
+    if (is_optimal()) {
       if (previous_.empty()) return settle();
       // Steps from the present mapping often lead to one of the same cost, with fewer moves: the
       // fewest if only the costs of pairs count.
@@ -428,7 +429,7 @@ class TreeSolver {
   Mapping simple_;  // the cheapest start: the first one, packed, of those that cost the same
   double simple_cost_ = 0;
   Part best_start_, cheapest_seen_;
-  mutable TreeScratch scratch_;
+  mutable TreeLoads scratch_;
 };
 
 }  // namespace

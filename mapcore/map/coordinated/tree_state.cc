@@ -14,17 +14,16 @@ TreeState::TreeState(const TreeTarget& target) : target_(target), busy_(target) 
   price_.resize(n * c);
   amount_.resize(n * c);
   by_node_.resize(n * k);
-  loads_ = {std::vector<double>(k), std::vector<double>(target.per_link.size()),
-            std::vector<double>(c), std::vector<double>(target.per_adapter.size())};
+  loads_.clear(target);
   scratch_ = loads_;
 }
 
 void TreeState::reset(const Part& part) {
   part_ = part;
   for (auto& list : members_) list.clear();
-  for (auto* numbers :
-       {&price_, &amount_, &by_node_, &loads_.node, &loads_.link, &loads_.port, &loads_.adapter})
+  for (auto* numbers : {&price_, &amount_, &by_node_})
     std::fill(numbers->begin(), numbers->end(), 0);
+  loads_.clear(target_);
   locality_ = 0;
   for (int i = 0; i < target_.ranks; ++i) {
     const int own = part_[i], node = target_.node_of[own];
@@ -42,7 +41,7 @@ void TreeState::reset(const Part& part) {
     if (!target_.way_cost.empty()) {
       for (int c = 0; c < target_.llcs; ++c) price[c] += target_.cost_of_way(i, c);
       locality_ += target_.cost_of_way(i, own);
-      add_way_of(i, node, 1, loads_);
+      loads_.add_way(target_, i, node, 1);
     }
     busy_.set(i, price[own]);
   }
@@ -80,21 +79,11 @@ void TreeState::add_prices(int rank, double* price, double* amount) {
 
 void TreeState::add_links_of(int rank, int node, double sign, std::vector<double>& link) const {
   for (int k = 0; k < target_.nodes; ++k) {
-    if (k != node)
-      link[target_.link_of[static_cast<std::size_t>(node) * target_.nodes + k]] +=
-          sign * amount_to_node(rank, k);
+    if (k != node) link[target_.link_between(node, k)] += sign * amount_to_node(rank, k);
   }
 }
 
-void TreeState::add_way_of(int rank, int node, double sign, Loads& loads) const {
-  if (target_.way_cost.empty()) return;
-  const auto at = static_cast<std::size_t>(rank) * target_.nodes + node;
-  const double bytes = sign * target_.off_node[rank];
-  if (const int link = target_.way_link[at]; link >= 0) loads.link[link] += bytes;
-  if (const int pool = target_.way_pool[at]; pool >= 0) loads.adapter[pool] += bytes;
-}
-
-Value TreeState::value_of(const Loads& loads, double others) const {
+Value TreeState::value_of(const TreeLoads& loads, double others) const {
   Value value;
   double most = 0;
   const auto add = [&](double seconds) {
@@ -141,7 +130,7 @@ void TreeState::refresh() {
 }
 
 // Adds the changes of two moves, one after the other: the rank to `to`, then the partner back.
-void TreeState::change_loads(int rank, int partner, int to, double edge, Loads& loads) const {
+void TreeState::change_loads(int rank, int partner, int to, double edge, TreeLoads& loads) const {
   const int from = part_[rank], m = target_.node_of[from], n = target_.node_of[to];
   const double strength = target_.strength[rank];
   const double back = partner >= 0 ? target_.strength[partner] : 0;
@@ -160,16 +149,16 @@ void TreeState::change_loads(int rank, int partner, int to, double edge, Loads& 
   loads.node[n] += strength - back;
   add_links_of(rank, m, -1, loads.link);
   add_links_of(rank, n, 1, loads.link);
-  add_way_of(rank, m, -1, loads);
-  add_way_of(rank, n, 1, loads);
+  loads.add_way(target_, rank, m, -1);
+  loads.add_way(target_, rank, n, 1);
   if (partner < 0) return;
   add_links_of(partner, n, -1, loads.link);
   add_links_of(partner, m, 1, loads.link);
   // The edge between the two ranks crosses before and after the swap. The calls of
   // add_links_of() saw the other rank in its old place.
-  loads.link[target_.link_of[static_cast<std::size_t>(m) * target_.nodes + n]] += 2 * edge;
-  add_way_of(partner, n, -1, loads);
-  add_way_of(partner, m, 1, loads);
+  loads.link[target_.link_between(m, n)] += 2 * edge;
+  loads.add_way(target_, partner, n, -1);
+  loads.add_way(target_, partner, m, 1);
 }
 
 void TreeState::Fullest::add(int index, double load) {

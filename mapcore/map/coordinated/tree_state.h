@@ -15,6 +15,7 @@
 #include "mapcore/map/coordinated/starts.h"
 #include "mapcore/map/coordinated/state.h"
 #include "mapcore/map/coordinated/tree_target.h"
+#include "mapcore/map/coordinated/tree_valuation.h"
 
 namespace ondeloc::coordinated {
 
@@ -66,9 +67,6 @@ class TreeState {
   const BusyRanks& busy() const { return busy_; }
 
  private:
-  struct Loads {
-    std::vector<double> node, link, port, adapter;
-  };
   // The fullest resources of a kind, in seconds: the largest that a move between two others leaves
   // as it is.
   struct Fullest {
@@ -107,10 +105,9 @@ class TreeState {
   void shift(int rank, int to);
   void add_links_of(int rank, int node, double sign, std::vector<double>& link) const;
   double fullest_link_after(int rank, int partner, int to, double edge_amount) const;
-  void add_way_of(int rank, int node, double sign, Loads& loads) const;
-  void change_loads(int rank, int partner, int to, double edge_amount, Loads& loads) const;
+  void change_loads(int rank, int partner, int to, double edge_amount, TreeLoads& loads) const;
   // `others` are the seconds of the other terms of the cost.
-  Value value_of(const Loads& loads, double others) const;
+  Value value_of(const TreeLoads& loads, double others) const;
   void refresh();
   double amount_to_node(int rank, int node) const {
     return by_node_[static_cast<std::size_t>(rank) * static_cast<std::size_t>(target_.nodes) +
@@ -124,8 +121,8 @@ class TreeState {
   std::vector<double> price_;          // ranks x llcs
   std::vector<double> amount_;         // ranks x llcs
   std::vector<double> by_node_;        // ranks x nodes
-  Loads loads_;
-  mutable Loads scratch_;
+  TreeLoads loads_;
+  mutable TreeLoads scratch_;
   struct Work {
     double bytes = 0, messages = 0;
   };

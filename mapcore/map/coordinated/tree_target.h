@@ -69,6 +69,10 @@ struct TreeTarget {
     const int* of_link = &side[static_cast<std::size_t>(link) * static_cast<std::size_t>(nodes)];
     return of_link[a] == of_link[b];
   }
+  int link_between(int k, int l) const {
+    return link_of[static_cast<std::size_t>(k) * static_cast<std::size_t>(nodes) +
+                   static_cast<std::size_t>(l)];
+  }
   bool is_one_node(int c, int d) const { return node_of[c] == node_of[d]; }
   double cost(const TreeEdge& edge, int c, int d) const {
     const std::size_t pair = at(c, d);

@@ -36,37 +36,27 @@ Times times_of(const TreeTarget& target, const Part& part) {
   return times;
 }
 
-void add_way(const TreeTarget& target, int rank, int node, TreeScratch& sums) {
-  const auto at = static_cast<std::size_t>(rank) * target.nodes + node;
-  if (const int link = target.way_link[at]; link >= 0) sums.link[link] += target.off_node[rank];
-  if (const int pool = target.way_pool[at]; pool >= 0) sums.adapter[pool] += target.off_node[rank];
+double fullest(const std::vector<double>& loads, const std::vector<double>& per) {
+  double most = 0;
+  for (std::size_t at = 0; at < loads.size(); ++at) most = std::max(most, loads[at] * per[at]);
+  return most;
 }
 
-void add_loads(const TreeTarget& target, const Part& part, TreeScratch& sums) {
-  sums.node.assign(target.per_node.size(), 0);
-  sums.link.assign(target.per_link.size(), 0);
-  sums.port.assign(target.per_port.size(), 0);
-  sums.adapter.assign(target.per_adapter.size(), 0);
+void add_loads(const TreeTarget& target, const Part& part, TreeLoads& sums) {
+  sums.clear(target);
   for (int i = 0; i < target.ranks; ++i) {
     const int own = part[i], node = target.node_of[own];
     sums.node[node] += target.strength[i];
     sums.port[own] += target.off_node[i];
-    if (!target.way_cost.empty()) add_way(target, i, node, sums);
+    sums.add_way(target, i, node, 1);
     for (const TreeEdge& edge : target.row(i)) {
       const int other = part[edge.peer];
       if (other == own) continue;
       sums.port[own] += edge.amount;
       if (edge.peer <= i || target.node_of[other] == node) continue;
-      sums.link[target.link_of[node * target.nodes + target.node_of[other]]] += edge.amount;
+      sums.link[target.link_between(node, target.node_of[other])] += edge.amount;
     }
   }
-}
-
-double congestion_of(const TreeTarget& target, const Part& part, TreeScratch& scratch) {
-  add_loads(target, part, scratch);
-  return std::max({fullest(scratch.node, target.per_node), fullest(scratch.link, target.per_link),
-                   fullest(scratch.port, target.per_port),
-                   fullest(scratch.adapter, target.per_adapter)});
 }
 
 // A cache as a rank in it sees the machine: the other slots of each cache, cheapest first.
@@ -144,7 +134,7 @@ class Crossing {
       for (int d = 0; target.capacity[c] > 0 && d < target.llcs; ++d) {
         if (target.capacity[d] == 0 || domain_of[c] == domain_of[d]) continue;
         if (!target.is_one_node(c, d))
-          links.insert(target.link_of[target.node_of[c] * target.nodes + target.node_of[d]]);
+          links.insert(target.link_between(target.node_of[c], target.node_of[d]));
       }
     }
     for (const int link : links) rate_ += 1 / target.per_link[link];
@@ -170,11 +160,24 @@ class Crossing {
 
 }  // namespace
 
-double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeScratch& scratch) {
+void TreeLoads::clear(const TreeTarget& target) {
+  node.assign(target.per_node.size(), 0);
+  link.assign(target.per_link.size(), 0);
+  port.assign(target.per_port.size(), 0);
+  adapter.assign(target.per_adapter.size(), 0);
+}
+
+double TreeLoads::congestion(const TreeTarget& target) const {
+  return std::max({fullest(node, target.per_node), fullest(link, target.per_link),
+                   fullest(port, target.per_port), fullest(adapter, target.per_adapter)});
+}
+
+double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeLoads& scratch) {
   const auto [locality, busiest] = times_of(target, part);
   const double least = locality + busiest + target.least_congestion;
   if (is_less(limit, least)) return least;
-  return locality + busiest + congestion_of(target, part, scratch);
+  add_loads(target, part, scratch);
+  return locality + busiest + scratch.congestion(target);
 }
 
 std::vector<double> least_prices(const TreeTarget& target) {
@@ -214,12 +217,6 @@ double least_tree_cost(const TreeTarget& target) {
     most = std::max(most, price);
   }
   return twice / 2 + target.per_rank * most + congestion;
-}
-
-double fullest(const std::vector<double>& loads, const std::vector<double>& per) {
-  double most = 0;
-  for (std::size_t at = 0; at < loads.size(); ++at) most = std::max(most, loads[at] * per[at]);
-  return most;
 }
 
 }  // namespace ondeloc::coordinated

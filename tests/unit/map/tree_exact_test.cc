@@ -54,7 +54,7 @@ coordinated::Part packed(const coordinated::TreeTarget& target) {
 }
 
 double cost_of(const coordinated::TreeTarget& target, const coordinated::Part& part) {
-  coordinated::TreeScratch scratch;
+  coordinated::TreeLoads scratch;
   return coordinated::tree_cost(target, part, kAnyCost, scratch);
 }
 

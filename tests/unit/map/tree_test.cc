@@ -190,7 +190,7 @@ void check_exchanges(const Case& c, const Mapping& mapping) {
   const coordinated::TreeTarget target = target_of(c);
   coordinated::Part part;
   for (const SlotIndex slot : mapping) part.push_back(c.slots[slot.value].seat.llc.value);
-  coordinated::TreeScratch scratch;
+  coordinated::TreeLoads scratch;
   const double cost = c.cost(mapping).total, any = 1e300;
   CHECK(coordinated::tree_cost(target, part, 2 * cost, scratch) == Approx(cost));
   CHECK(coordinated::tree_cost(target, part, 0.5 * cost, scratch) > 0.5 * cost);
@@ -239,7 +239,7 @@ TEST_CASE("after moves and exchanges the state has the cost of evaluate") {
     for (const SlotIndex slot : c.map("random")) part.push_back(c.slots[slot.value].seat.llc.value);
     coordinated::TreeState state(target);
     state.reset(part);
-    coordinated::TreeScratch scratch;
+    coordinated::TreeLoads scratch;
     std::mt19937 random(1);
     INFO(machine);
     for (int turn = 0; turn < 200; ++turn) {
