@@ -11,16 +11,16 @@
 
 namespace ondeloc::coordinated {
 
-using CacheGroups = std::vector<std::vector<int>>;  // caches with slots, in ascending order
+using CacheGroups = std::vector<std::vector<int>>;  // caches, in ascending order
 
 CacheGroups each_alone(const std::vector<int>& llcs);
 
-// All caches of each node.
+// All caches of each node, those without slots too.
 CacheGroups caches_by_node(const TreeTarget& tree);
 
-// The caches of each package. Empty if there is one package, if some package has one node or some
-// node one cache, or if a byte between two nodes of a package costs far more than one between
-// caches of a node: then the nodes are the better groups.
+// The caches with slots of each package. Empty if there is one package, if some package has one
+// node or some node one cache, or if a byte between two nodes of a package costs far more than one
+// between caches of a node: then the nodes are the better groups.
 CacheGroups packages_of(const TreeTarget& tree, const CostModel& model);
 
 // Returns the target of a partition over the groups. Bytes between groups cost time, and load the
