@@ -12,6 +12,7 @@
 
 #include "mapcore/map/adapter_paths.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/map/adapters.h"
 #include "tests/unit/map/case.h"
 #include "tests/unit/map/starts.h"
 #include "tests/unit/test_data.h"
@@ -21,26 +22,10 @@ using namespace ondeloc;
 namespace adapter_test {
 namespace {
 
-Device adapter_on(int node, const char* name = "mlx5_0", double gigabits = 100) {
-  Device device{DeviceKind::kInfiniband, name};
-  device.node = node;
-  device.state = LinkState::kActive;
-  device.gigabits = gigabits;
-  return device;
-}
-
 Device adapter_near(const char* cpus) {
   Device device = adapter_on(-1);
   device.near = *CpuSet::parse_list(cpus);
   return device;
-}
-
-void give(Case& c, std::vector<Device> devices) {
-  c.machine.devices = std::move(devices);
-  CostOverrides overrides;
-  overrides.weight = c.model.weight;
-  overrides.adapters = true;
-  c.model = CostModel::from(c.machine, overrides);
 }
 
 CommMatrix drawn(int ranks, unsigned seed) {

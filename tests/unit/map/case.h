@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mapcore/map/algorithm.h"
+#include "mapcore/map/coordinated/tree_target.h"
 #include "mapcore/map/slots.h"
 #include "mapcore/topology/load.h"
 
@@ -31,5 +32,11 @@ struct Case {
   Mapping previous;
   std::vector<double> off_node;
 };
+
+inline coordinated::TreeTarget target_of(const Case& c) {
+  MapRequest request = c.request();
+  request.raw = &c.traffic;
+  return coordinated::TreeTarget(request);
+}
 
 }  // namespace ondeloc

@@ -10,6 +10,7 @@
 #include "mapcore/map/coordinated/tree_alike.h"
 #include "mapcore/map/coordinated/tree_valuation.h"
 #include "tests/unit/catch.h"
+#include "tests/unit/map/adapters.h"
 #include "tests/unit/map/case.h"
 #include "tests/unit/map/drawn.h"
 
@@ -37,12 +38,6 @@ Case with_room(const char* machine, const CommMatrix& matrix, const char* cpus) 
   Case c(machine, matrix);
   c.slots = cut_slots(c.machine, *CpuSet::parse_list(cpus), 1, false);
   return c;
-}
-
-coordinated::TreeTarget target_of(const Case& c) {
-  MapRequest request = c.request();
-  request.raw = &c.traffic;
-  return coordinated::TreeTarget(request);
 }
 
 coordinated::Part packed(const coordinated::TreeTarget& target) {
@@ -120,15 +115,7 @@ TEST_CASE("no partition costs less where caches have room, or differ in their sl
 TEST_CASE("no partition costs less where ranks send through adapters") {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     Case c(kTwoNodes, drawn(8, 2, seed));
-    Device device{DeviceKind::kInfiniband, "mlx5_0"};
-    device.node = static_cast<int>(seed % 2);
-    device.state = LinkState::kActive;
-    device.gigabits = 100;
-    c.machine.devices = {device};
-    CostOverrides overrides;
-    overrides.weight = c.model.weight;
-    overrides.adapters = true;
-    c.model = CostModel::from(c.machine, overrides);
+    give(c, {adapter_on(static_cast<int>(seed % 2))});
     for (unsigned i = 0; i < 8; ++i) c.off_node.push_back(i % 3 == seed % 3 ? 1e7 * (i + 1) : 0);
     const coordinated::TreeTarget target = target_of(c);
     REQUIRE_FALSE(target.way_cost.empty());

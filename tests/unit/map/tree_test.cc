@@ -27,12 +27,6 @@ CommMatrix chain(int ranks) {
   return CommMatrix::from_entries(ranks, entries);
 }
 
-coordinated::TreeTarget target_of(const Case& c) {
-  MapRequest request = c.request();
-  request.raw = &c.traffic;
-  return coordinated::TreeTarget(request);
-}
-
 double least_of_all(const Case& c) {
   Mapping mapping;
   for (int i = 0; i < c.traffic.ranks(); ++i) mapping.emplace_back(i);
