@@ -120,7 +120,8 @@ class Guest:
         """The assertion of its own by which QEMU ended, as QEMU 10 does now and then at the start of a guest; else None."""
         if self.process.returncode != -signal.SIGABRT:
             return None
-        return next(iter(re.findall(r"^.*Assertion .* failed.*$", (self.out / "qemu.err").read_text(errors="replace"), re.M)), None)
+        found = re.search(r".*Assertion .* failed.*", (self.out / "qemu.err").read_text(errors="replace"))
+        return found and found[0]
 
     def counters(self):
         """Lines of the plugin, {label: [line...]}."""
