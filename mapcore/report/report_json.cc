@@ -7,6 +7,7 @@
 
 #include "mapcore/base/new_file.h"
 #include "mapcore/base/text.h"
+#include "mapcore/report/json_rows.h"
 #include "mapcore/report/report_version.h"
 
 namespace ondeloc {
@@ -53,53 +54,15 @@ Json rank_json(const ReportRank& rank) {
           {"nic", rank.nic}};
 }
 
-Json cell_json(const ReportCell& cell) {
-  Json out = {{"src", cell.src}};
-  if (cell.dst >= 0) out["dst"] = cell.dst;
-  out["bytes"] = cell.bytes;
-  out["messages"] = cell.messages;
-  return out;
-}
-
 Json domain_json(const ReportDomain& domain) {
-  return {{"domain", domain.domain},
-          {"bytes_before", domain.bytes_before},
-          {"bytes_after", domain.bytes_after},
-          {"messages_before", domain.messages_before},
-          {"messages_after", domain.messages_after}};
+  Json out;
+  for_each_member(domain, [&](const char* key, const auto& value) { out[key] = value; });
+  return out;
 }
 
 Json adapter_json(const ReportAdapter& adapter) {
   return {
       {"name", adapter.name}, {"near_bytes", adapter.near_bytes}, {"far_bytes", adapter.far_bytes}};
-}
-
-Json interval_json(const ReportInterval& interval) {
-  return {{"t", interval.t},
-          {"interval_ms", interval.interval_ms},
-          {"bytes", interval.bytes},
-          {"messages", interval.messages},
-          {"off_node_bytes", interval.off_node_bytes},
-          {"samples", interval.samples},
-          {"sample_bytes", interval.sample_bytes},
-          {"remote_share_before", or_null(interval.remote_share_before)},
-          {"remote_share_after", or_null(interval.remote_share_after)},
-          {"peak_load_before", interval.peak_load_before},
-          {"peak_load_after", interval.peak_load_after},
-          {"cost_before", interval.cost_before},
-          {"cost_after", interval.cost_after},
-          {"domains", array_of(interval.domains, domain_json)},
-          {"remapped", interval.remapped},
-          {"moved", interval.moved},
-          {"moved_to", interval.moved_to},
-          {"decision", interval.decision},
-          {"gain", interval.gain},
-          {"threshold", interval.threshold},
-          {"migration", interval.migration},
-          {"horizon", interval.horizon},
-          {"ledger", interval.ledger},
-          {"read_us", interval.read_us},
-          {"compute_us", interval.compute_us}};
 }
 
 Json topology_json(const Report& report) {
@@ -179,12 +142,7 @@ std::string to_json(const Report& report) {
                      {"topology", topology_json(report)},
                      {"model", texts_json(report.model)},
                      {"ranks", array_of(report.ranks, rank_json)},
-                     {"matrix", array_of(report.matrix, cell_json)},
-                     {"off_node", array_of(report.off_node, cell_json)},
-                     {"off_node_matrix", array_of(report.off_node_matrix, cell_json)},
                      {"adapters", array_of(report.adapters, adapter_json)},
-                     {"modelled", array_of(report.modelled, cell_json)},
-                     {"intervals", array_of(report.intervals, interval_json)},
                      {"events", events},
                      {"energy", energy_json(report.energy)},
                      {"memory", memory_json(report.memory)},
@@ -192,7 +150,15 @@ std::string to_json(const Report& report) {
                      {"totals", totals},
                      {"notes", report.notes}};
   // Names of nodes and files may hold bytes that are not UTF-8. They must not lose the report.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
+  text.resize(text.rfind("\n}"));
+  append_member("matrix", report.matrix, text);
+  append_member("off_node", report.off_node, text);
+  append_member("off_node_matrix", report.off_node_matrix, text);
+  append_member("modelled", report.modelled, text);
+  append_member("intervals", report.intervals, text);
+  text += "\n}\n";
+  return text;
 }
 
 std::string expand_pattern(std::string_view pattern, std::uint32_t job, std::uint32_t step,

@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 
 #include "mapcore/base/unique_fd.h"
@@ -99,6 +101,30 @@ TEST_CASE("64-bit counters survive, and bytes that are not UTF-8 do not lose the
   const auto json = nlohmann::json::parse(to_json(report));
   CHECK(json["matrix"][0]["bytes"] == UINT64_MAX);
   CHECK(json["intervals"][0]["remote_share_before"].is_null());
+}
+
+TEST_CASE("intervals and cells take a line each, and no value of them loses the report") {
+  Report report = full_report();
+  report.matrix.push_back({1, 0, 7, 2});
+  report.intervals.resize(3);
+  report.intervals[0].gain = std::numeric_limits<double>::infinity();
+  report.intervals[1].decision = "\"\n\xff";
+  report.intervals[2].bytes = 1e22;
+  report.intervals[2].cost_before = 0.1;
+  report.intervals[2].moved = {3, 4};
+  report.intervals[2].moved_to = {"0-1", "7"};
+  const std::string text = to_json(report);
+  CHECK(text.find("\n  {\"src\": 1, \"dst\": 0, \"bytes\": 7, \"messages\": 2}\n ]") != text.npos);
+  const auto intervals = nlohmann::json::parse(text)["intervals"];
+  REQUIRE(intervals.size() == 3);
+  CHECK(intervals[0]["gain"].is_null());
+  CHECK(intervals[0]["t"].is_number_float());
+  CHECK(intervals[1]["decision"] == "\"\n\ufffd");
+  CHECK(intervals[2]["bytes"] == 1e22);
+  CHECK(intervals[2]["cost_before"] == 0.1);
+  CHECK(intervals[2]["moved"] == nlohmann::json({3, 4}));
+  CHECK(intervals[2]["moved_to"] == nlohmann::json({"0-1", "7"}));
+  CHECK(std::count(text.begin() + text.find("\"intervals\""), text.end(), '\n') == 6);
 }
 
 TEST_CASE("file name patterns") {
