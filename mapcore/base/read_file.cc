@@ -22,17 +22,21 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
   if (!is_standard_input && file.get() < 0) return Error::from_errno(name_of_input(path));
   const int fd = is_standard_input ? STDIN_FILENO : file.get();
   std::string text;
+  std::size_t used = 0;
   for (;;) {
-    constexpr std::size_t kChunk = 65536;
-    const std::size_t had = text.size();
-    text.resize(had + kChunk);
-    const ssize_t got = read(fd, text.data() + had, kChunk);
-    text.resize(had + (got > 0 ? static_cast<std::size_t>(got) : 0));
-    if (got < 0 && errno != EINTR) return Error::from_errno(name_of_input(path));
-    if (got == 0) return text;
-    if (text.size() > most)
+    // Files in /proc give a page at a time, and new room is filled with zeros: so it is small.
+    constexpr std::size_t kLeastRoom = 4096;
+    if (text.size() < used + kLeastRoom) text.resize(2 * used + kLeastRoom);
+    const ssize_t got = read(fd, text.data() + used, text.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno(name_of_input(path));
+    used += static_cast<std::size_t>(got);
+    if (used > most)
       return Error(fmt::format("{}: larger than {}", name_of_input(path),
                                capacity_text(static_cast<double>(most))));
+    if (got > 0) continue;
+    text.resize(used);
+    return text;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "mapcore/mapper/node_pairs.h"
 #include "mapcore/mapper/rank_list.h"
@@ -15,6 +16,9 @@ constexpr double kMuch = 0.1;
 // On a full node the mapper runs in place of a rank, and all others wait for that one.
 constexpr int kTimesAsLong = 1000;
 constexpr std::chrono::seconds kLongest(2);
+// Two looks at a rank tell where the program put its memory: the first may come while it does so.
+// Later looks seldom tell more.
+constexpr int kEnoughLooks = 2, kSlowerLater = 10;
 
 std::map<int, double> shares_of_cpus(const Machine& machine, const CpuSet& cpus) {
   std::map<int, double> shares;
@@ -46,6 +50,8 @@ void PageWatch::look_at(LocalRank rank, Placement& placement, const RankState& s
   auto pages = sample_pages(state.process);
   if (!pages) return;
   seen.pages = std::move(pages);
+  if (!(std::exchange(seen.cpus, cpus) == cpus)) seen.looks = 0;
+  ++seen.looks;
   const PagesByNode ordinary = in_ordinary_memory(*seen.pages, machine);
   seen.far = far_share(ordinary, shares_of_cpus(machine, cpus));
   const std::vector<int> home = nodes_under(machine, cpus);
@@ -65,7 +71,8 @@ void PageWatch::look(Placement& placement, const Ranks& ranks, bool brings) {
   const bool away = !placement.bindings()[rank].foreign.empty();
   if (ranks.at(rank).movable() && !away) look_at(rank, placement, ranks.at(rank), brings);
   const auto end = Clock::now();
-  due_ = end + std::min<Clock::duration>(kTimesAsLong * (end - begin), kLongest);
+  const int slower = !brings && seen_[rank].looks > kEnoughLooks ? kSlowerLater : 1;
+  due_ = end + slower * std::min<Clock::duration>(kTimesAsLong * (end - begin), kLongest);
 }
 
 void PageWatch::fill(LocalRank rank, ReportRank& line) const {

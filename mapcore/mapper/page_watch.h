@@ -19,10 +19,10 @@ class PageWatch {
  public:
   explicit PageWatch(int ranks) : seen_(static_cast<std::size_t>(ranks)) {}
 
-  // Looks at one rank, the next one at the next call; until then a thousand times as long passes as
-  // the look took, but two seconds at most: calls that come earlier do nothing. Nor does a call if
-  // the step has one NUMA node. If `brings`, pages of ranks on one node that are far are asked to
-  // follow.
+  // Looks at one rank, the next one at the next call. Until then a thousand times as long passes as
+  // the look took, but two seconds at most, and ten times that from the third look at a rank on the
+  // same CPUs on, unless `brings`: calls that come earlier do nothing. Nor does a call if the step
+  // has one NUMA node. If `brings`, pages of ranks on one node that are far are asked to follow.
   void look(Placement& placement, const Ranks& ranks, bool brings);
 
   void fill(LocalRank rank, ReportRank& line) const;
@@ -33,6 +33,8 @@ class PageWatch {
   struct Seen {
     std::optional<PagesByNode> pages;  // at the last look
     double far = 0;
+    CpuSet cpus;        // of the rank at the last look
+    int looks = 0;      // at these CPUs
     CpuSet brought_to;  // CPUs that its pages were asked to follow to
   };
   using Clock = std::chrono::steady_clock;
