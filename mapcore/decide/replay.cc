@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "mapcore/decide/interval.h"
 #include "mapcore/decide/known_mapping.h"
@@ -80,7 +81,9 @@ class Loop {
     const Traffic traffic(seen_);
     step.seen = seen_intervals_;
     if (Status decided = decide({traffic, seen_off_node_}, step); !decided) return decided;
-    interval_.step(step.remapped());
+    const double sent =
+        std::accumulate(seen_off_node_.begin(), seen_off_node_.end(), seen_.total_bytes());
+    interval_.step(step.remapped(), sent > 0);
     seen_ = {};
     seen_off_node_.clear();
     seen_seconds_ = 0;

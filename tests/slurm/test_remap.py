@@ -138,10 +138,13 @@ class Remap(harness.Case):
         self.check_intervals(report["intervals"])
 
     def check_intervals(self, turns):
-        """Equations 1 and 2: nothing applied, times 2 up to the cap; applied, divided by 2 down to the floor."""
+        """Equations 1 and 2: nothing applied, times 2 up to the cap; applied, divided by 2 down to the floor. The first
+        message begins at the floor."""
         self.assertEqual(turns[0]["interval_ms"], 250)
+        begun = False
         for turn, following in zip(turns, turns[1:]):
-            length = turn["interval_ms"]
+            length = 250 if turn["bytes"] and not begun else turn["interval_ms"]
+            begun = begun or turn["bytes"] > 0
             expected = max(length / 2, 250) if turn["remapped"] else min(length * 2, 1000)
             self.assertEqual(following["interval_ms"], expected)
         lengths = [turn["interval_ms"] for turn in turns]

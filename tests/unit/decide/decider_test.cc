@@ -259,7 +259,12 @@ TEST_CASE("ranks fill one cache after the other, and several caches at the same 
 TEST_CASE("interval: times v when nothing was applied, divided by v when something was") {
   IntervalController interval(500, 3000, 2);
   CHECK(interval.milliseconds() == 500);
-  interval.step(false);
+  for (int i = 0; i < 3; ++i) interval.step(false, false);
+  CHECK(interval.milliseconds() == 3000);
+  interval.step(false, true);  // the first message
+  CHECK(interval.milliseconds() == 1000);
+  interval.step(true);
+  interval.step(false, false);  // a pause
   CHECK(interval.milliseconds() == 1000);
   interval.step(false);
   interval.step(false);

@@ -93,7 +93,7 @@ void check_series(const std::vector<CommMatrix>& series, const std::string& keys
     const ReportInterval line = round.run(delta, 1e-3 * kFloorMs * std::exchange(intervals, 0));
     compare(replay.steps[t], line);
     seen.insert(line.decision);
-    interval.step(replay.steps[t].remapped());
+    interval.step(replay.steps[t].remapped(), line.bytes + line.off_node_bytes > 0);
   }
   CHECK(placement->current() == replay.last);
 }
