@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
@@ -16,28 +19,33 @@ std::string name_of_input(const std::string& path) {
   return path == "-" ? "standard input" : shorten_path(path);
 }
 
+Status read_on(int fd, std::string& text, std::size_t most, const std::string& name) {
+  std::size_t used = text.size();
+  while (used < most) {
+    // Files in /proc give a page at a time, and new room is filled with zeros: so it is small.
+    constexpr std::size_t kLeastRoom = 4096;
+    if (text.size() < used + kLeastRoom) text.resize(std::min(most, 2 * used + kLeastRoom));
+    const ssize_t got = read(fd, text.data() + used, text.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno(name);
+    if (got == 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  text.resize(used);
+  return {};
+}
+
 Result<std::string> read_file(const std::string& path, std::size_t most) {
   const bool is_standard_input = path == "-";
   const UniqueFd file(is_standard_input ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!is_standard_input && file.get() < 0) return Error::from_errno(name_of_input(path));
   const int fd = is_standard_input ? STDIN_FILENO : file.get();
   std::string text;
-  std::size_t used = 0;
-  for (;;) {
-    // Files in /proc give a page at a time, and new room is filled with zeros: so it is small.
-    constexpr std::size_t kLeastRoom = 4096;
-    if (text.size() < used + kLeastRoom) text.resize(2 * used + kLeastRoom);
-    const ssize_t got = read(fd, text.data() + used, text.size() - used);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Error::from_errno(name_of_input(path));
-    used += static_cast<std::size_t>(got);
-    if (used > most)
-      return Error(fmt::format("{}: larger than {}", name_of_input(path),
-                               capacity_text(static_cast<double>(most))));
-    if (got > 0) continue;
-    text.resize(used);
-    return text;
-  }
+  if (Status read = read_on(fd, text, most + 1, name_of_input(path)); !read)
+    return std::move(read).error();
+  if (text.size() <= most) return text;
+  return Error(fmt::format("{}: larger than {}", name_of_input(path),
+                           capacity_text(static_cast<double>(most))));
 }
 
 }  // namespace ondeloc

@@ -10,6 +10,8 @@
 
 namespace ondeloc {
 
+// Appends what the open file still has, until `text` has `most` bytes. An error has `name`.
+Status read_on(int fd, std::string& text, std::size_t most, const std::string& name);
 // "-" is standard input. A file of more than `most` bytes is an error, and the rest is not read.
 Result<std::string> read_file(const std::string& path, std::size_t most);
 // Returns the name for a message: "standard input" for "-", else the shortened path.

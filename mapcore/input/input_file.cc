@@ -17,20 +17,6 @@ namespace {
 
 constexpr std::size_t kHead = 64;  // bytes that tell a profile from a text
 
-// Reads on until the end, or until the text has `most` bytes.
-Status read_on(int fd, std::string& text, std::size_t most, const std::string& name) {
-  while (text.size() < most) {
-    constexpr std::size_t kChunk = 65536;
-    const std::size_t had = text.size(), wanted = std::min(kChunk, most - had);
-    text.resize(had + wanted);
-    const ssize_t got = read(fd, text.data() + had, wanted);
-    text.resize(had + (got > 0 ? static_cast<std::size_t>(got) : 0));
-    if (got < 0 && errno != EINTR) return Error::from_errno(name);
-    if (got == 0) return {};
-  }
-  return {};
-}
-
 // A reader of profiles jumps, which a pipe does not allow.
 Result<UniqueFd> in_memory(const std::string& text, const std::string& name) {
   UniqueFd fd(memfd_create("ondeloc-profile", MFD_CLOEXEC));
