@@ -14,6 +14,8 @@ namespace ondeloc {
 namespace {
 
 void put(const ReportDomain& domain, std::string& json);
+void put(const ReportCell& cell, std::string& json);
+void put(const ReportInterval& interval, std::string& json);
 
 void put(bool value, std::string& json) { json += value ? "true" : "false"; }
 
@@ -53,14 +55,20 @@ void put(const std::optional<Value>& value, std::string& json) {
   }
 }
 
+// Writes `before` before the first item and `between` before the others.
+template <class Item>
+void put_items(const std::vector<Item>& items, const char* before, const char* between,
+               std::string& json) {
+  for (const Item& item : items) {
+    json += std::exchange(before, between);
+    put(item, json);
+  }
+}
+
 template <class Item>
 void put(const std::vector<Item>& items, std::string& json) {
   json += '[';
-  const char* before = "";
-  for (const Item& item : items) {
-    json += std::exchange(before, ", ");
-    put(item, json);
-  }
+  put_items(items, "", ", ", json);
   json += ']';
 }
 
@@ -129,11 +137,7 @@ void put(const ReportInterval& interval, std::string& json) {
 template <class Row>
 void append_rows(std::string_view key, const std::vector<Row>& rows, std::string& json) {
   ((json += ",\n \"") += key) += "\": [";
-  const char* before = "\n  ";
-  for (const Row& row : rows) {
-    json += std::exchange(before, ",\n  ");
-    put(row, json);
-  }
+  put_items(rows, "\n  ", ",\n  ", json);
   json += rows.empty() ? "]" : "\n ]";
 }
 
