@@ -82,7 +82,7 @@ class Loop {
     step.seen = seen_intervals_;
     if (Status decided = decide({traffic, seen_off_node_}, step); !decided) return decided;
     const double sent =
-        std::accumulate(seen_off_node_.begin(), seen_off_node_.end(), seen_.total_bytes());
+        std::accumulate(seen_off_node_.begin(), seen_off_node_.end(), traffic.total());
     interval_.step(step.remapped(), sent > 0);
     seen_ = {};
     seen_off_node_.clear();
