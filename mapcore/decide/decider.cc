@@ -48,9 +48,10 @@ std::optional<Decision> Decider::observe(const Observation& seen) {
   seconds_ = seen.seconds;
   cost_now_ = seen.cost_now;
   cost_start_ = seen.cost_start;
-  horizon_ = age_of_phase(seen) + std::min(options_.slope * seconds_, options_.longest);
+  const double age = age_of_phase(seen);
   ledger_.add(cost_now_, cost_start_);
   if (seen.sent > 0) trial_.add({seen.sent, seconds_, phase_.is_new(), seen.own});
+  horizon_ = age + until_next_look();
   if (cost_now_ == 0 || seen.traffic.ranks() < 2) return undecided(DecisionKind::kSilent);
   if (seen.is_fixed) return undecided(DecisionKind::kFixed);
   return std::nullopt;
@@ -87,6 +88,17 @@ void Decider::note_moves(const Decision& decision) {
   if (decision.kind == DecisionKind::kRemaps) trial_.moved(decision.gain / seconds_);
   if (decision.kind == DecisionKind::kReturns) trial_.forget();
   if (decision.kind == DecisionKind::kSlower) trial_.moved_back();
+}
+
+double Decider::until_next_look() const {
+  if (phase_.ends_calm()) return options_.shortest;
+  return waits_for_pace() ? seconds_ : std::min(options_.slope * seconds_, options_.longest);
+}
+
+NextLook Decider::next_look(const Decision& decision) const {
+  if (phase_.ends_calm()) return NextLook::kSoonest;
+  if (decision.moves()) return NextLook::kSooner;
+  return decision.kind == DecisionKind::kEarly ? NextLook::kAsBefore : NextLook::kLater;
 }
 
 std::optional<Decision> Decider::undo(const Candidate& tried) const {

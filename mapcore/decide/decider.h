@@ -33,6 +33,7 @@
 #include <optional>
 #include <span>
 
+#include "mapcore/decide/interval.h"
 #include "mapcore/decide/ledger.h"
 #include "mapcore/decide/phase_clock.h"
 #include "mapcore/decide/trial.h"
@@ -90,12 +91,13 @@ struct Decision {
 // published; kMany every mapping that changes the NUMA node of more than ranks / nodes ranks, as
 // the published program does (github.com/Tohoku-University-Takizawa-Lab/openmpi-3.1.4-deloc).
 struct DeciderOptions {
-  double threshold = Options().threshold;            // share of the present cost
-  double least_gain = Options().least_gain;          // share of the interval
-  double slope = Options().slope;                    // of the interval
-  double longest = Options().max_interval_ms / 1e3;  // seconds between two looks
-  Decide rule = Decide::kAuto;                       // kNever: as kAuto, and kWatched for a move
-  bool tries = false;  // judges moves by the program's pace; kAuto only
+  double threshold = Options().threshold;         // share of the present cost
+  double least_gain = Options().least_gain;       // share of the interval
+  double slope = Options().slope;                 // of the interval
+  double shortest = Options().interval_ms / 1e3;  // seconds between two looks
+  double longest = Options().max_interval_ms / 1e3;
+  Decide rule = Decide::kAuto;  // kNever: as kAuto, and kWatched for a move
+  bool tries = false;           // judges moves by the program's pace; kAuto only
 };
 
 // One interval as it was counted.
@@ -140,6 +142,8 @@ class Decider {
   // the way back to the mapping that was in force when is_on_trial() was false for the last time.
   // If the decision moves ranks, the caller applies that mapping: the ledger counts its migration.
   Decision decide(const Candidate& wanted, const Candidate& start, const Candidate& tried = {});
+  // When the next interval should end; to be called after the decision for the present one.
+  NextLook next_look(const Decision& decision) const;
   // Moves were made and are not yet judged.
   bool is_on_trial() const { return trial_.is_on(); }
   // The numbers of the present interval with another kind: the algorithm failed.
@@ -157,6 +161,7 @@ class Decider {
   std::optional<Decision> undo(const Candidate& tried) const;
   void note_moves(const Decision& decision);
   double age_of_phase(const Observation& seen);
+  double until_next_look() const;  // seconds, if no rank moves
   bool waits_for_pace() const;
   bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
   bool is_too_cheap() const { return weighs_gain() && cost_now_ <= gain_needed(0); }

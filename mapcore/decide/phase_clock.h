@@ -21,12 +21,15 @@ class PhaseClock {
   bool is_fleeting() const { return looks_ == 1 && ended_looks_ == 1; }
   // True if the last interval was the first one of its phase.
   bool is_new() const { return is_new_; }
+  // True if it also ended a phase or a silence of at least four intervals, or was the first one
+  // with messages. Patterns that take turns are no news.
+  bool ends_calm() const { return ends_calm_; }
 
  private:
   Pattern last_;
   double age_ = 0;
-  int looks_ = 0, ended_looks_ = 0;
-  bool is_new_ = false;
+  int looks_ = 0, ended_looks_ = 0, silent_looks_ = 0;
+  bool is_new_ = false, ends_calm_ = false;
 };
 
 }  // namespace ondeloc

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "mapcore/decide/interval.h"
 #include "mapcore/decide/known_mapping.h"
 #include "mapcore/decide/migration.h"
 
@@ -43,6 +41,7 @@ class Loop {
         decider_({.threshold = options.threshold,
                   .least_gain = options.least_gain,
                   .slope = options.slope,
+                  .shortest = options.seconds,
                   .longest = std::max(options.seconds, options.max_seconds),
                   .rule = options.rule}),
         mapping_(place.start) {}
@@ -81,9 +80,9 @@ class Loop {
     const Traffic traffic(seen_);
     step.seen = seen_intervals_;
     if (Status decided = decide({traffic, seen_off_node_}, step); !decided) return decided;
-    const double sent =
-        std::accumulate(seen_off_node_.begin(), seen_off_node_.end(), traffic.total());
-    interval_.step(step.remapped(), sent > 0);
+    const bool sent = std::any_of(seen_off_node_.begin(), seen_off_node_.end(),
+                                  [](double bytes) { return bytes > 0; });
+    interval_.step(decider_.next_look(step.decision), sent || traffic.total() > 0);
     seen_ = {};
     seen_off_node_.clear();
     seen_seconds_ = 0;
@@ -116,10 +115,13 @@ class Loop {
   Result<KnownAnswer> find(const Sent& sent, double cost_now) {
     const MapRequest request{place_.machine, place_.slots,  sent.traffic, place_.model,
                              mapping_,       sent.off_node, place_.whole};
-    auto answer = known_.compute(options_.algorithm, request, {cost_now, decider_.gain_needed()});
-    if (!answer || !answer->is_ruled_out) return answer;
+    const bool asks = decider_.asks_for_mapping();
+    if (asks) {
+      auto answer = known_.compute(options_.algorithm, request, {cost_now, decider_.gain_needed()});
+      if (!answer || !answer->is_ruled_out) return answer;
+    }
     auto shown = shown_.compute(options_.algorithm, request);
-    if (shown) shown->is_ruled_out = true;
+    if (shown) shown->is_ruled_out = asks;
     return shown;
   }
 

@@ -9,7 +9,7 @@
 namespace ondeloc {
 namespace {
 
-constexpr int kLooksBefore = 2, kLooksAfter = 2, kMostLooks = 12;
+constexpr int kLooksBefore = 2, kLooksAfter = 3, kMostLooks = 12;
 constexpr double kLeastLoss = 0.01;
 // An interval is disturbed if the mapper took this share of it more than of its quietest interval.
 // In the lab a search took 10 % of an interval of 20 ms, and the ranks sent 10 % less in it.

@@ -17,6 +17,7 @@ DeciderOptions decider_options(const Options& options) {
   return {.threshold = options.threshold,
           .least_gain = options.least_gain,
           .slope = options.slope,
+          .shortest = 1e-3 * options.interval_ms,
           .longest = 1e-3 * std::max(options.interval_ms, options.max_interval_ms),
           .rule = options.decide};
 }
@@ -217,6 +218,7 @@ ReportInterval MappingRound::run(const CounterDelta& delta, double seconds) {
   line.compute_us =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   if (decision.moves()) note_applied(placement_.apply(chosen, ranks_), delta, line);
+  next_look_ = decider_.next_look(decision);
   return line;
 }
 
@@ -247,6 +249,7 @@ std::optional<Mapping> MappingRound::recorded(Mapping mapping, const RecordedTur
 ReportInterval MappingRound::repeat(const CounterDelta& delta,
                                     std::span<const RecordedTurn> turns) {
   ReportInterval line = measure(delta);
+  next_look_ = NextLook::kLater;
   if (placement_.keeps_bindings()) {
     line.decision = name_of(DecisionKind::kFixed);
     return line;
@@ -267,12 +270,13 @@ ReportInterval MappingRound::repeat(const CounterDelta& delta,
 }
 
 void MappingRound::note_applied(const ApplyResult& applied, const CounterDelta& delta,
-                                ReportInterval& line) const {
+                                ReportInterval& line) {
   for (const LocalRank rank : applied.moved) {
     line.moved.push_back(ranks_.at(rank).world.value);
     line.moved_to.push_back(placement_.cpus_of(rank).to_list());
   }
   line.remapped = !applied.moved.empty();
+  next_look_ = line.remapped ? NextLook::kSooner : NextLook::kLater;
   const Cost then = cost_of(placement_.current(), delta);
   line.remote_share_after = then.remote_share;
   line.peak_load_after = then.peak_load;

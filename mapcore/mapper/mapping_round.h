@@ -44,6 +44,8 @@ class MappingRound {
   // The same if Placement::allow() was called: moves ranks that are away from their GPUs to CPUs
   // near them. Empty if there is nothing to move, or no room for the memory that would follow.
   std::optional<ReportInterval> follow_gpus(const CounterDelta& delta);
+  // When the next interval should end, after any of these.
+  NextLook next_look() const { return next_look_; }
 
   // From now on moves are judged by the program's pace (Trial). For a step that runs: recorded
   // traffic has the pace of the recorded mapping.
@@ -74,8 +76,7 @@ class MappingRound {
   CostModel model_of_step() const;
   TrafficChange levels_of(const Traffic& traffic, const Cost& now) const;
   void count_levels(const TrafficChange& levels, ReportInterval& line);
-  void note_applied(const ApplyResult& applied, const CounterDelta& delta,
-                    ReportInterval& line) const;
+  void note_applied(const ApplyResult& applied, const CounterDelta& delta, ReportInterval& line);
 
   const Options& options_;
   const Machine& whole_;
@@ -92,6 +93,7 @@ class MappingRound {
   Mapping start_;            // the mapping that the ledger compares with
   Mapping proven_;           // in force when no moves were on trial
   TrafficChange levels_;
+  NextLook next_look_ = NextLook::kLater;
 };
 
 }  // namespace ondeloc

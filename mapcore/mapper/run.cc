@@ -255,7 +255,7 @@ class OnlineMapper {
     line.interval_ms = interval_.milliseconds();
     line.read_us = read_us;
     events_.take_samples(line);
-    if (!over_) interval_.step(line.remapped, line.bytes + line.off_node_bytes > 0);
+    if (!over_) interval_.step(round_->next_look(), line.bytes + line.off_node_bytes > 0);
     if (arranger_ && line.remapped) arranger_->look_soon();
     log_.keep(std::move(line));
     if (is_sample_due()) step_.view().raise_tick();

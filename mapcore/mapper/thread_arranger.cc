@@ -137,7 +137,7 @@ void ThreadArranger::look(Clock::time_point now, const Placement& placement, con
     if (teams_[rank].shared || teams_[rank].slot.count() < 2) continue;
     changed |= look_at(rank, placement, state, counters, model);
   }
-  pause_.step(changed);
+  pause_.step(changed ? NextLook::kSooner : NextLook::kLater);
 }
 
 void ThreadArranger::fill(LocalRank rank, ReportRank& line) const {

@@ -34,8 +34,8 @@ struct Question {
 TEST_CASE("ranks move only for a gain above threshold, migration and a share of the time") {
   CHECK(Question().ask(0.1, 0.05).kind == DecisionKind::kRemaps);
   CHECK(Question().ask(0.1, 0.0985).kind == DecisionKind::kSmall);
-  CHECK(Question().ask(0.1, 0.05, 0.2).kind == DecisionKind::kSmall);  // H is 3 s
-  CHECK(Question().ask(0.1, 0.05, 0.1).kind == DecisionKind::kRemaps);
+  CHECK(Question().ask(0.1, 0.05, 0.1).kind == DecisionKind::kSmall);  // H is 1.5 s
+  CHECK(Question().ask(0.1, 0.05, 0.05).kind == DecisionKind::kRemaps);
   CHECK(Question().ask(0.014, 0).kind == DecisionKind::kCheap);
   CHECK(Question().ask(0.016, 0).kind == DecisionKind::kRemaps);
   CHECK(Question({.least_gain = 0.01}).ask(0.014, 0).kind == DecisionKind::kRemaps);
@@ -99,15 +99,17 @@ TEST_CASE("on one NUMA node decide=many counts the moves between caches") {
 }
 
 TEST_CASE("a decision has the numbers that it rests on") {
-  Question question({.threshold = 0.1, .slope = 2, .longest = 1.5});
+  Question question({.threshold = 0.1, .slope = 2, .shortest = 0.25, .longest = 1.5});
   const Decision decision = question.ask(0.1, 0.04, 0.05);
   CHECK(decision.kind == DecisionKind::kRemaps);
   CHECK(decision.gain == Approx(0.06));
   CHECK(decision.migration == Approx(0.05));
-  CHECK(decision.horizon == Approx(2.5));
-  CHECK(decision.threshold == Approx(0.1 * 0.1 + 0.05 / 2.5));
+  CHECK(decision.horizon == Approx(1.25));  // the next look comes soon
+  CHECK(decision.threshold == Approx(0.1 * 0.1 + 0.05 / 1.25));
   CHECK(decision.ledger == 0);
-  CHECK(question.ask(0.1, 0.1).ledger == Approx(0.05));
+  const Decision next = question.ask(0.1, 0.1);
+  CHECK(next.ledger == Approx(0.05));
+  CHECK(next.horizon == Approx(2 + 1.5));
 }
 
 TEST_CASE("an interval without traffic, one rank, or fixed ranks need no candidate") {
@@ -259,19 +261,78 @@ TEST_CASE("ranks fill one cache after the other, and several caches at the same 
 TEST_CASE("interval: times v when nothing was applied, divided by v when something was") {
   IntervalController interval(500, 3000, 2);
   CHECK(interval.milliseconds() == 500);
-  for (int i = 0; i < 3; ++i) interval.step(false, false);
+  for (int i = 0; i < 3; ++i) interval.step(NextLook::kLater, false);
   CHECK(interval.milliseconds() == 3000);
-  interval.step(false, true);  // the first message
-  CHECK(interval.milliseconds() == 1000);
-  interval.step(true);
-  interval.step(false, false);  // a pause
-  CHECK(interval.milliseconds() == 1000);
-  interval.step(false);
-  interval.step(false);
-  CHECK(interval.milliseconds() == 3000);
-  interval.step(true);
-  CHECK(interval.milliseconds() == 1500);
-  interval.step(true);
-  interval.step(true);
+  interval.step(NextLook::kLater, true);  // the first message
   CHECK(interval.milliseconds() == 500);
+  for (const auto& [next, milliseconds] : {std::pair(NextLook::kLater, 1000),
+                                           {NextLook::kLater, 2000},
+                                           {NextLook::kLater, 3000},
+                                           {NextLook::kAsBefore, 3000},
+                                           {NextLook::kSooner, 1500},
+                                           {NextLook::kSooner, 750},
+                                           {NextLook::kSooner, 500},
+                                           {NextLook::kAsBefore, 500},
+                                           {NextLook::kLater, 1000},
+                                           {NextLook::kLater, 2000},
+                                           {NextLook::kSoonest, 500}}) {
+    interval.step(next);
+    CHECK(interval.milliseconds() == static_cast<std::uint32_t>(milliseconds));
+  }
+}
+
+namespace {
+
+// The lengths of the intervals of a loop whose ranks talk as `peer_at` says (0: not at all), and
+// move to a better mapping as soon as they may.
+std::vector<std::uint32_t> lengths_of(int intervals, bool tries,
+                                      const std::function<int(int)>& peer_at) {
+  Decider decider({.tries = tries});
+  IntervalController interval(500, 30000, 2);
+  std::vector<std::uint32_t> lengths;
+  bool is_there = false;
+  for (int i = 0; i < intervals; ++i) {
+    const double seconds = 1e-3 * interval.milliseconds();
+    std::vector<MatrixEntry> entries;
+    if (peer_at(i) > 0) entries.push_back({0, peer_at(i), 1e6 * seconds, 1});
+    const Traffic traffic(CommMatrix::from_entries(3, std::move(entries)));
+    const double cost = peer_at(i) > 0 ? 0.1 * seconds : 0;
+    const auto clear = decider.observe({traffic, seconds, cost, cost, false, traffic.total()});
+    const Candidate better{cost / 2, !is_there, false, [] { return 0.001; }, {}};
+    const Decision decision = clear ? *clear : decider.decide(better, {});
+    if (decision.moves()) is_there = true;
+    interval.step(decider.next_look(decision), cost > 0);
+    lengths.push_back(interval.milliseconds());
+  }
+  return lengths;
+}
+
+}  // namespace
+
+TEST_CASE("intervals stay short until the pace is known and moves were made") {
+  const auto one_pattern = [](int) { return 1; };
+  CHECK(lengths_of(6, true, one_pattern) ==
+        std::vector<std::uint32_t>{500, 500, 500, 1000, 2000, 4000});
+}
+
+TEST_CASE("an interval is the shortest one again where the pattern is new, and not after a pause") {
+  const auto reads_first = [](int i) { return i < 4 ? 0 : 1; };
+  CHECK(lengths_of(8, false, reads_first) ==
+        std::vector<std::uint32_t>{1000, 2000, 4000, 8000, 500, 1000, 2000, 4000});
+  const auto pauses = [](int i) { return i == 3 ? 0 : 1; };
+  CHECK(lengths_of(5, false, pauses) == std::vector<std::uint32_t>{500, 1000, 2000, 4000, 8000});
+  const auto changes = [](int i) { return i < 4 ? 1 : 2; };
+  CHECK(lengths_of(6, false, changes) ==
+        std::vector<std::uint32_t>{500, 1000, 2000, 4000, 500, 1000});
+  const auto begins = [](int i) { return i == 0 ? 1 : i < 5 ? 0 : 2; };  // as in MPI_Init
+  CHECK(lengths_of(7, false, begins) ==
+        std::vector<std::uint32_t>{500, 1000, 2000, 4000, 8000, 500, 1000});
+}
+
+TEST_CASE("intervals grow while patterns take turns") {
+  for (const int turn : {1, 2, 3}) {
+    const auto alternates = [turn](int i) { return 1 + i / turn % 2; };
+    CAPTURE(turn);
+    CHECK(lengths_of(20, false, alternates).back() == 30000);
+  }
 }

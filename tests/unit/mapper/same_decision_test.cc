@@ -20,11 +20,13 @@ namespace {
 constexpr int kRanks = 8;
 constexpr std::uint32_t kFloorMs = 500;
 
-// Ranks i and i ^ distance talk.
-CommMatrix talks(int distance, double bytes) {
+// Ranks i and i ^ distance talk, and a little more i and i ^ other (0: they do not).
+CommMatrix talks(int distance, int other, double bytes) {
   std::vector<MatrixEntry> entries;
-  for (int i = 0; i < kRanks; ++i)
+  for (int i = 0; i < kRanks; ++i) {
     entries.push_back({i, i ^ distance, bytes, bytes > 0 ? 1.0 : 0.0});
+    if (other > 0) entries.push_back({i, i ^ other, 1.02 * bytes, bytes > 0 ? 1.0 : 0.0});
+  }
   return CommMatrix::from_entries(kRanks, std::move(entries));
 }
 
@@ -33,9 +35,10 @@ std::vector<CommMatrix> random_series(unsigned seed) {
   std::vector<CommMatrix> series;
   while (series.size() < 60) {
     const int distance = std::array{1, 2, 4}[random() % 3];
-    const double bytes = std::array{0.0, 1e5, 3e7, 1e8}[random() % 4];
+    const double bytes = std::array{0.0, 1e5, 1e7, 2e7, 3e7, 5e7, 1e8}[random() % 7];
+    const int other = seed % 3 == 0 ? distance == 4 ? 1 : 2 * distance : 0;
     for (unsigned i = 0; i <= random() % (1 + seed % 6); ++i)
-      series.push_back(talks(distance, bytes));
+      series.push_back(talks(distance, other, bytes));
   }
   return series;
 }
@@ -93,7 +96,7 @@ void check_series(const std::vector<CommMatrix>& series, const std::string& keys
     const ReportInterval line = round.run(delta, 1e-3 * kFloorMs * std::exchange(intervals, 0));
     compare(replay.steps[t], line);
     seen.insert(line.decision);
-    interval.step(replay.steps[t].remapped(), line.bytes + line.off_node_bytes > 0);
+    interval.step(round.next_look(), line.bytes + line.off_node_bytes > 0);
   }
   CHECK(placement->current() == replay.last);
 }
