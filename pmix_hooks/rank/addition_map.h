@@ -31,7 +31,7 @@ class AdditionMap {
   }
 
  private:
-  PointerMap entries_;
+  ObjectMap entries_;
 };
 
 }  // namespace ondeloc

@@ -66,11 +66,19 @@ int quick_isend(const void* buffer, std::size_t count, Handle type, int destinat
   return rc;
 }
 
+// The cell code lacks the world rank, which only recording reads.
+Addition addition_of_starts(std::size_t count, Handle type, int destination, Handle comm) {
+  if (!counting.plain) return addition_of(count, type, destination, comm);
+  const KnownAddition known = known_addition(count, type, destination, comm);
+  if (known.cell == nullptr) return addition_of(count, type, destination, comm);
+  return {static_cast<std::uint64_t>(known.cell - counting.row) + 1, known.bytes};
+}
+
 int hook_isend_init(const void* buffer, std::size_t count, Handle type, int destination, int tag,
                     int mode, Handle comm, Handle* request) {
   const int rc = state.isend_init(buffer, count, type, destination, tag, mode, comm, request);
   if (rc != open_mpi::kSuccess) return rc;
-  persistent_remember(*request, addition_of(count, type, destination, comm));
+  persistent_remember(*request, addition_of_starts(count, type, destination, comm));
   watch_new_request(*request, __builtin_return_address(0));
   return rc;
 }

@@ -26,14 +26,26 @@ struct MapEntry {
   std::atomic<std::uint64_t> second;
 };
 
-inline std::uint64_t pointer_hash(std::uintptr_t key) {
-  return (key * 0x9E3779B97F4A7C15ULL) >> 32;  // Knuth's multiplicative hash, golden ratio
+// Knuth's multiplicative hash, golden ratio.
+inline std::uint64_t mixed(std::uintptr_t key) { return key * 0x9E3779B97F4A7C15ULL; }
+// For any key.
+inline std::uint64_t pointer_hash(std::uintptr_t key) { return mixed(key) >> 32; }
+// For addresses of objects that take 64 bytes or more, and for handles, which are numbers of 32
+// bits. The slots of objects on one page of memory stand side by side and share a few cache lines:
+// a collective makes many requests of neighbouring objects, and a program that sweeps over its
+// memory has taken these lines away since the last one. Handles follow each other too closely for
+// this.
+inline std::uint64_t object_hash(std::uintptr_t key) {
+  if (key >> 32 == 0) return pointer_hash(key);
+  return (mixed(key >> 12) >> 32) << 3 | (key >> 9 & 7);
 }
 
-class PointerMap {
+template <std::uint64_t (*kHash)(std::uintptr_t)>
+class BasicPointerMap {
  public:
   MapEntry* find(const void* pointer) const {
     const auto key = reinterpret_cast<std::uintptr_t>(pointer);
+    if ((pages_.load(std::memory_order_relaxed) & page_bit(key)) == 0) return nullptr;
     for (const Table* t = first_.load(std::memory_order_acquire); t != nullptr;
          t = t->next.load(std::memory_order_acquire)) {
       for (std::uint64_t i = 0; i < kWindow; ++i) {
@@ -48,6 +60,8 @@ class PointerMap {
 
   MapEntry* find_or_insert(const void* pointer) {
     const auto key = reinterpret_cast<std::uintptr_t>(pointer);
+    if ((pages_.load(std::memory_order_relaxed) & page_bit(key)) == 0)
+      pages_.fetch_or(page_bit(key), std::memory_order_relaxed);
     std::atomic<Table*>* link = &first_;
     for (std::uint64_t size = kFirstSize;; size *= 4) {
       const Table* t = table_at(*link, size);
@@ -71,9 +85,11 @@ class PointerMap {
   static constexpr std::uint64_t kFirstSize = 128;
   static constexpr std::uint64_t kWindow = 16;
 
+  static std::uint64_t page_bit(std::uintptr_t key) { return 1ULL << (mixed(key >> 12) >> 58); }
+
   static MapEntry& slot(const Table* table, std::uintptr_t key, std::uint64_t step) {
     auto* entries = reinterpret_cast<MapEntry*>(const_cast<Table*>(table) + 1);
-    return entries[(pointer_hash(key) + step) & table->mask];
+    return entries[(kHash(key) + step) & table->mask];
   }
 
   static Table* table_at(std::atomic<Table*>& link, std::uint64_t size) {
@@ -90,6 +106,12 @@ class PointerMap {
   }
 
   std::atomic<Table*> first_{nullptr};
+  // A bit stands for all pages of memory with one hash, and is set if a key on one of them is
+  // there. A collective also looks for its receives, whose requests are on pages of their own.
+  std::atomic<std::uint64_t> pages_{0};
 };
+
+using PointerMap = BasicPointerMap<pointer_hash>;
+using ObjectMap = BasicPointerMap<object_hash>;
 
 }  // namespace ondeloc
