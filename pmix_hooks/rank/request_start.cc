@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmix_hooks/rank/request_start.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,13 +19,17 @@ struct Code {
 };
 constexpr std::size_t kMakers = std::size(open_mpi::kMakersOfSends);
 
-struct State {
+// A request that a collective makes needs the first cache line only, where the code of collectives
+// is outside `all_makers`.
+struct alignas(64) State {
   void* real;
   void* ours;
-  Code makers[kMakers];  // those that the library has, each once
+  Code all_makers;  // from the first to the end of the last
   std::size_t makers_found;
   std::atomic<bool> has_watched;
+  Code makers[kMakers];  // those that the library has, each once
 };
+static_assert(offsetof(State, makers) <= 64);
 constinit State state{};
 
 Code code_of(const char* name) {
@@ -33,11 +38,14 @@ Code code_of(const char* name) {
   return {reinterpret_cast<std::uintptr_t>(begin), symbol_size(begin)};
 }
 
+bool is_in(const Code& code, const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) - code.begin < code.size;
+}
+
 bool is_in_maker(const void* address) {
-  for (std::size_t i = 0; i < state.makers_found; ++i)
-    if (reinterpret_cast<std::uintptr_t>(address) - state.makers[i].begin < state.makers[i].size)
-      return true;
-  return false;
+  if (!is_in(state.all_makers, address)) return false;
+  return std::any_of(state.makers, state.makers + state.makers_found,
+                     [address](const Code& code) { return is_in(code, address); });
 }
 
 // Most names are another name of a function that is known.
@@ -46,6 +54,10 @@ void add_maker(const Code& code) {
   for (std::size_t i = 0; i < state.makers_found; ++i)
     if (state.makers[i].begin == code.begin) return;
   state.makers[state.makers_found++] = code;
+  Code& all = state.all_makers;
+  const std::uintptr_t end = std::max(all.begin + all.size, code.begin + code.size);
+  all.begin = all.size == 0 ? code.begin : std::min(all.begin, code.begin);
+  all.size = end - all.begin;
 }
 
 void replace(void* request, const void* before, void* now) {
@@ -60,6 +72,7 @@ void request_start_setup(open_mpi::PmlStart real, open_mpi::PmlStart ours) {
   state.real = reinterpret_cast<void*>(real);
   state.ours = reinterpret_cast<void*>(ours);
   state.makers_found = 0;
+  state.all_makers = {0, 0};
   for (const char* name : open_mpi::kMakersOfSends) add_maker(code_of(name));
 }
 
