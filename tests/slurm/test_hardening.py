@@ -25,7 +25,7 @@ class Hardening(harness.Case):
         self.addCleanup(harness.PLUGSTACK.write_text, text, encoding="utf-8")
         harness.PLUGSTACK.write_text(f"{text.rstrip()} {words}\n", encoding="utf-8")
 
-    def start(self, option, seconds=3):
+    def start(self, option, seconds=2):
         """Starts a step of four ranks; returns it and the pid of its mapper once that watches the step."""
         running = self.start_srun("-n4", WORK, "-s", str(seconds), ondeloc=option)
         self.assertTrue(harness.wait_for(lambda: len(harness.pids_of("partners")) == 4 and

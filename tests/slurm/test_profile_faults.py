@@ -57,11 +57,11 @@ class Recorder(profiling.Profiling):
         def told():
             return self.run_user(profiling.ONDELOC, "top", "--once").stdout
 
-        with self.recording("-s", "10"):
+        with self.recording("-s", "3"):
             self.assertTrue(harness.wait_for(lambda: told().startswith("No step of yours runs") and self.recorders(), 30), told())
 
     def test_killed(self):
-        with self.recording("-s", "8") as pids:
+        with self.recording("-s", "5") as pids:
             self.assertTrue(harness.wait_for(self.has_totals, 60))
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
