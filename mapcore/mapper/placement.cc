@@ -22,8 +22,9 @@ std::string note_of_oversubscription(const SlotPlan& plan, std::size_t ranks) {
           ? "ranks keep the CPUs that Slurm gave them"
       : by_cache ? "each rank is bound to all of the step's CPUs at a last-level cache"
                  : "each rank is bound to all of the step's CPUs in a NUMA node";
-  return fmt::format("oversubscribed: {} ranks share {} CPUs; {}", ranks,
-                     plan.machine.all_pus().count(), consequence);
+  const auto cpus = plan.machine.all_pus().count();
+  return fmt::format("oversubscribed: {} ranks share {} {}; {}", ranks, cpus,
+                     cpus == 1 ? "CPU" : "CPUs", consequence);
 }
 
 // True if two slots are on one core or one L2: with weight=messages or time, ranks on one core are

@@ -232,6 +232,10 @@ TEST_CASE("ranks that outnumber the CPUs get all CPUs of a node; with one node n
   CHECK(!one_node.awaits_ranks());
   CHECK(one_node.notes().contains(
       "oversubscribed: 3 ranks share 2 CPUs; ranks keep the CPUs that Slurm gave them"));
+  CHECK(plan_shared(*load_machine("core:1 pu:1"), three, 3, 0x1)
+            .notes()
+            .contains(
+                "oversubscribed: 3 ranks share 1 CPU; ranks keep the CPUs that Slurm gave them"));
 }
 
 TEST_CASE("ranks whose bytes leave the node move to the node of their adapter") {
