@@ -34,23 +34,35 @@ void add_edges(const MapRequest& request, TreeTarget& target) {
   }
 }
 
-// True if some slots of one cache are nearer to each other than the cache itself.
-bool has_nearer_slots(const MapRequest& request) {
-  const CostModel& model = request.model;
-  const auto differ = [&model](Domain a, Domain b) {
-    const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
-    return model.message_cost_inside[i] != model.message_cost_inside[j] ||
-           model.byte_cost_inside[i] != model.byte_cost_inside[j];
-  };
-  const bool cores = differ(Domain::kCore, Domain::kLlc), l2s = differ(Domain::kL2, Domain::kLlc);
-  if (!cores && !l2s) return false;
+// The most slots that share one domain, less one.
+template <class DomainOf>
+double most_others(const SlotSet& slots, DomainOf domain_of) {
   std::vector<std::pair<int, int>> domains;
-  for (const Slot& slot : request.slots) {
-    if (cores && slot.seat.core >= 0) domains.emplace_back(slot.seat.core, -1);
-    if (l2s && slot.seat.l2 >= 0) domains.emplace_back(slot.seat.l2, slot.seat.llc.value);
-  }
+  domains.reserve(slots.size());
+  for (const Slot& slot : slots)
+    if (const auto domain = domain_of(slot.seat); domain.first >= 0) domains.push_back(domain);
   std::sort(domains.begin(), domains.end());
-  return std::adjacent_find(domains.begin(), domains.end()) != domains.end();
+  std::size_t most = 0;
+  for (std::size_t first = 0, at = 0; at < domains.size(); ++at) {
+    if (domains[at] != domains[first]) first = at;
+    most = std::max(most, at - first);
+  }
+  return static_cast<double>(most);
+}
+
+void add_nearer(const MapRequest& request, TreeTarget& target) {
+  const CostModel& model = request.model;
+  constexpr auto kLlc = static_cast<std::size_t>(Domain::kLlc);
+  const auto add = [&](Domain domain, auto domain_of) {
+    const auto at = static_cast<std::size_t>(domain);
+    const double bytes = model.byte_cost_inside[at], messages = model.message_cost_inside[at];
+    if (bytes == model.byte_cost_inside[kLlc] && messages == model.message_cost_inside[kLlc])
+      return;
+    const double others = most_others(request.slots, domain_of);
+    if (others > 0) target.nearer.push_back({others, bytes, messages});
+  };
+  add(Domain::kCore, [](const Seat& seat) { return std::pair(seat.core, -1); });
+  add(Domain::kL2, [](const Seat& seat) { return std::pair(seat.l2, seat.llc.value); });
 }
 
 // Returns the means of both directions, and in `differs` whether one differs from the other.
@@ -71,7 +83,7 @@ void add_costs(const CostModel& model, TreeTarget& target) {
   bool differs = false;
   target.byte_cost = symmetric(model.byte_cost, target.llcs, differs);
   target.message_cost = symmetric(model.message_cost, target.llcs, differs);
-  target.is_exact = target.is_exact && !differs;
+  target.is_symmetric = !differs;
   for (int c = 0; c < target.llcs; ++c) {
     target.byte_cost[target.at(c, c)] = model.byte_cost_inside[kInside];
     target.message_cost[target.at(c, c)] = model.message_cost_inside[kInside];
@@ -172,11 +184,12 @@ TreeTarget::TreeTarget(const MapRequest& request)
   for (const double rate : request.model.link_capacity) per_link.push_back(1 / rate);
   for (const double rate : request.model.port) per_port.push_back(1 / rate);
   per_port.resize(static_cast<std::size_t>(llcs), 0);
-  is_exact = !has_nearer_slots(request);
   if (request.model.knows_ranks) per_rank = ranks;
   add_sides(*this);
   add_edges(request, *this);
   add_costs(request.model, *this);
+  add_nearer(request, *this);
+  is_exact = is_symmetric && nearer.empty();
   add_kinds(*this);
   add_ways(request, *this);
   for (const double each : strength) all += each;

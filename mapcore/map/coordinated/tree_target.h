@@ -47,8 +47,15 @@ struct TreeTarget {
   std::vector<TreeEdge> edges;
   std::vector<double> strength;  // amount of each rank with all others, off-node bytes included
   std::vector<double> off_node;  // off-node bytes of each rank
-  // True if the cost of a partition is that of evaluate(): both directions cost the same, and no
-  // two slots share a core or an L2 at another cost than that of their cache.
+  // Slots of a cache that are nearer to each other than the cache itself: those on one core, then
+  // those on one L2. `others` is the number of other slots at that cost or a lower one, at most.
+  // Empty if there are none.
+  struct Nearer {
+    double others, byte_cost, message_cost;
+  };
+  std::vector<Nearer> nearer;
+  bool is_symmetric = true;  // both directions cost the same
+  // True if the cost of a partition is that of evaluate(): is_symmetric, and no slots are nearer.
   bool is_exact = true;
   // The ways of off-node bytes to adapters; empty if these bytes have none. Row-major ranks x llcs:
   // the seconds of the way. Row-major ranks x nodes: its link, or -1; the adapters that it ends at,

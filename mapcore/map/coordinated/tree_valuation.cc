@@ -69,12 +69,33 @@ struct View {
   bool operator==(const View&) const = default;
 };
 
+using NearerCost = double TreeTarget::Nearer::*;
+
+// The other slots of the rank's own cache. A slot may have fewer nearer slots than another one, so
+// that these rings may cost less than any slot sees, never more.
+void add_own_rings(const TreeTarget& target, double slots, double cost, NearerCost nearer_cost,
+                   std::vector<View::Ring>& rings) {
+  double taken = 0, least = cost;
+  for (const TreeTarget::Nearer& each : target.nearer) least = std::min(least, each.*nearer_cost);
+  for (const TreeTarget::Nearer& each : target.nearer) {
+    const double more = std::min(each.others, slots) - taken;
+    if (more <= 0) continue;
+    rings.push_back({more, taken == 0 ? least : std::min(cost, each.*nearer_cost)});
+    taken += more;
+  }
+  if (slots > taken) rings.push_back({slots - taken, cost});
+}
+
 std::vector<View::Ring> rings_of(const TreeTarget& target, int llc,
-                                 const std::vector<double>& costs) {
+                                 const std::vector<double>& costs, NearerCost nearer_cost) {
   std::vector<View::Ring> rings;
   for (int c = 0; c < target.llcs; ++c) {
-    const double slots = target.capacity[c] - (c == llc ? 1 : 0);
-    if (slots > 0) rings.push_back({slots, costs[target.at(llc, c)]});
+    const double cost = costs[target.at(llc, c)];
+    if (c == llc) {
+      add_own_rings(target, target.capacity[c] - 1, cost, nearer_cost, rings);
+    } else if (target.capacity[c] > 0) {
+      rings.push_back({static_cast<double>(target.capacity[c]), cost});
+    }
   }
   std::stable_sort(rings.begin(), rings.end(),
                    [](const auto& a, const auto& b) { return a.cost < b.cost; });
@@ -93,7 +114,8 @@ std::vector<View> views_of(const TreeTarget& target) {
   std::vector<View> views;
   for (int c = 0; c < target.llcs; ++c) {
     if (target.capacity[c] == 0) continue;
-    View view{rings_of(target, c, target.byte_cost), rings_of(target, c, target.message_cost)};
+    View view{rings_of(target, c, target.byte_cost, &TreeTarget::Nearer::byte_cost),
+              rings_of(target, c, target.message_cost, &TreeTarget::Nearer::message_cost)};
     if (std::find(views.begin(), views.end(), view) == views.end())
       views.push_back(std::move(view));
   }
@@ -199,7 +221,7 @@ std::vector<double> least_prices(const TreeTarget& target) {
 }
 
 double least_tree_cost(const TreeTarget& target) {
-  if (!target.is_exact) return 0;
+  if (!target.is_symmetric) return 0;
   std::vector<int> llcs(target.capacity.size());
   std::iota(llcs.begin(), llcs.end(), 0);
   std::array crossings = {Crossing(target, llcs), Crossing(target, target.node_of),

@@ -32,10 +32,10 @@ struct TreeLoads {
 // rejected by their locality and the least congestion.
 double tree_cost(const TreeTarget& target, const Part& part, double limit, TreeLoads& scratch);
 
-// Returns a lower bound of the cost of all partitions, or 0 if partitions do not have the cost of
-// evaluate() (TreeTarget::is_exact). Each rank has as many of its bytes and messages in its own
-// cache as the slots there can hold, the next ones in the caches that cost least, and the memories
-// and the ports are equally full. If all ranks talk alike to all, the bound is the optimum.
+// Returns a lower bound of the cost that evaluate() gives to any mapping, or 0 if both directions
+// of a message cost differently. Each rank has as many of its bytes and messages in its own cache
+// as the slots there can hold, the next ones in the caches that cost least, and the memories and
+// the ports are equally full. If all ranks talk alike to all, the bound is the optimum.
 double least_tree_cost(const TreeTarget& target);
 
 // Returns lower bounds of the seconds of each rank's edges, by the same reasoning.

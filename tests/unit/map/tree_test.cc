@@ -148,6 +148,31 @@ TEST_CASE("the lower bound of a tree is never above the optimum") {
   }
 }
 
+TEST_CASE("the lower bound holds where slots share a core") {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    for (const char* machine :
+         {"numa:2 core:2 pu:2", "numa:1 l3:2 core:2 pu:2", "numa:2 l3:2 core:1 pu:2",
+          "numa:1 l3:2 l2:1 core:2 pu:2", "numa:2 core:1 pu:4"}) {
+      const Case c(machine, drawn(8, 1 + seed % 3, seed, seed % 2 == 0 ? 100 : 1e5));
+      const coordinated::TreeTarget target = target_of(c);
+      const double bound = coordinated::least_tree_cost(target);
+      INFO(machine << " " << seed);
+      REQUIRE_FALSE(target.is_exact);
+      CHECK(bound > 0);
+      CHECK(bound <= least_of_all(c) * (1 + 1e-9));
+    }
+  }
+}
+
+TEST_CASE("if pairs of ranks can share their cores, the lower bound is the optimum") {
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i < 12; ++i) entries.push_back({i, i ^ 1, 1e6, 100});
+  for (const char* machine : {"package:3 numa:1 l3:1 core:2 pu:2", "numa:1 l3:3 core:2 pu:2"}) {
+    const Case c(machine, CommMatrix::from_entries(12, entries));
+    CHECK(coordinated::least_tree_cost(target_of(c)) == Approx(c.cost(c.map("packed")).total));
+  }
+}
+
 TEST_CASE("a light rank between caches that pull alike comes to rest") {
   // Rank 24 talks to three groups. Its pulls differ by less than the tolerance of costs: a step to
   // the less loaded group costs nothing each time, and the way back from the last gains.
