@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "mapcore/base/text.h"
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/memory.h"
 #include "mapcore/decide/migration.h"
@@ -22,9 +23,9 @@ std::string note_of_oversubscription(const SlotPlan& plan, std::size_t ranks) {
           ? "ranks keep the CPUs that Slurm gave them"
       : by_cache ? "each rank is bound to all of the step's CPUs at a last-level cache"
                  : "each rank is bound to all of the step's CPUs in a NUMA node";
-  const auto cpus = plan.machine.all_pus().count();
-  return fmt::format("oversubscribed: {} ranks share {} {}; {}", ranks, cpus,
-                     cpus == 1 ? "CPU" : "CPUs", consequence);
+  const auto cpus = static_cast<std::size_t>(plan.machine.all_pus().count());
+  return fmt::format("oversubscribed: {} share {}; {}", counted(ranks, "rank"),
+                     counted(cpus, "CPU"), consequence);
 }
 
 // True if two slots are on one core or one L2: with weight=messages or time, ranks on one core are
