@@ -134,7 +134,7 @@ class TreeSolver {
   // there are too many. The best one seen then waits for the end: a search that starts elsewhere
   // with more EFFORT might cost more.
   bool find_cheapest() {
-    if (!tree_.is_exact ||
+    if (!tree_.is_exact() ||
         tree_.ranks > (effort_ > 1 ? tuning::kFewToProve : tuning::kVeryFewToProve))
       return false;
     const Part& start = previous_.empty() ? best_start_ : previous_;
@@ -236,7 +236,7 @@ class TreeSolver {
     if (!previous_.empty()) part = search_.bring_back(part, previous_);
     Mapping mapping = place_on_slots(request_, part, PlaceBy::kLlc);
     share_cores(request_, mapping);
-    if (!tree_.is_exact && tree_.ranks <= tuning::kFewVertices) exchange_all(mapping);
+    if (!tree_.is_exact() && tree_.ranks <= tuning::kFewVertices) exchange_all(mapping);
     return mapping;
   }
 
@@ -307,7 +307,7 @@ class TreeSolver {
   void keep_found() { keep_cheaper(to_mapping(), !previous_.empty()); }
   // Returns the cost of evaluate(), or a number above `limit` if the cost is above `limit`.
   double cost_of(const Mapping& mapping, double limit = kNoLimit) const {
-    if (tree_.is_exact) return tree_cost(tree_, llcs_of(request_, mapping), limit, scratch_);
+    if (tree_.is_exact()) return tree_cost(tree_, llcs_of(request_, mapping), limit, scratch_);
     return evaluate(request_.model, request_.slots, *request_.raw, mapping, request_.off_node)
         .total;
   }

@@ -189,7 +189,6 @@ TreeTarget::TreeTarget(const MapRequest& request)
   add_edges(request, *this);
   add_costs(request.model, *this);
   add_nearer(request, *this);
-  is_exact = is_symmetric && nearer.empty();
   add_kinds(*this);
   add_ways(request, *this);
   for (const double each : strength) all += each;

@@ -55,8 +55,6 @@ struct TreeTarget {
   };
   std::vector<Nearer> nearer;
   bool is_symmetric = true;  // both directions cost the same
-  // True if the cost of a partition is that of evaluate(): is_symmetric, and no slots are nearer.
-  bool is_exact = true;
   // The ways of off-node bytes to adapters; empty if these bytes have none. Row-major ranks x llcs:
   // the seconds of the way. Row-major ranks x nodes: its link, or -1; the adapters that it ends at,
   // or -1.
@@ -68,6 +66,8 @@ struct TreeTarget {
   double per_rank = 0;
   double least_congestion = 0;  // lower bound for all mappings
 
+  // True if the cost of a partition is that of evaluate().
+  bool is_exact() const { return is_symmetric && nearer.empty(); }
   std::size_t at(int c, int d) const {
     return static_cast<std::size_t>(c) * static_cast<std::size_t>(llcs) +
            static_cast<std::size_t>(d);

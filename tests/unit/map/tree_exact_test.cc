@@ -94,7 +94,7 @@ TEST_CASE("no partition of few ranks costs less than the one found") {
       const Case c(machine, drawn(8, 1 + seed % 4, seed));
       const coordinated::TreeTarget target = target_of(c);
       INFO(machine << " " << seed);
-      REQUIRE(target.is_exact);
+      REQUIRE(target.is_exact());
       check_cheapest(target, packed(target));
       check_cheapest(target, shuffled(packed(target), seed));
     }

@@ -142,7 +142,7 @@ TEST_CASE("the lower bound of a tree is never above the optimum") {
       const Case c(machine, drawn(8, 2 + seed % 3, seed, seed % 2 == 0 ? 100 : 1e5));
       const coordinated::TreeTarget target = target_of(c);
       INFO(machine << " " << seed);
-      REQUIRE(target.is_exact);
+      REQUIRE(target.is_exact());
       CHECK(coordinated::least_tree_cost(target) <= least_of_all(c) * (1 + 1e-9));
     }
   }
@@ -157,7 +157,7 @@ TEST_CASE("the lower bound holds where slots share a core") {
       const coordinated::TreeTarget target = target_of(c);
       const double bound = coordinated::least_tree_cost(target);
       INFO(machine << " " << seed);
-      REQUIRE_FALSE(target.is_exact);
+      REQUIRE_FALSE(target.is_exact());
       CHECK(bound > 0);
       CHECK(bound <= least_of_all(c) * (1 + 1e-9));
     }
