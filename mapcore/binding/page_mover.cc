@@ -158,6 +158,8 @@ Result<long> PageMover::call(const int* nodes, int flags) {
   return Error::from_errno("move_pages");
 }
 
+// Linux 6.1 answers EFAULT for pages that kernel.numa_balancing has marked. They are left out: the
+// kernel moves them itself when the process touches them.
 Status PageMover::keep_those_on_node() {
   if (const auto looked = call(nullptr, 0); !looked) return looked.error();
   std::size_t kept = 0;

@@ -31,6 +31,8 @@ constexpr auto kDecisions = std::to_array<DecisionInfo>({
      "ranks move back to the start: more was lost than that costs"},
     {DecisionKind::kSlower, "slower",
      "ranks move back: the program was slower after the last moves"},
+    {DecisionKind::kBrings, "brings",
+     "memory follows: after the moves the program saved too little time"},
     {DecisionKind::kRepeats, "repeats", "ranks move as the report of repeat= says"},
     {DecisionKind::kFollows, "follows",
      "the step's CPUs or a rank's GPUs changed; ranks were placed again"},
@@ -72,19 +74,22 @@ Decision Decider::undecided(DecisionKind kind) const {
   return decision;
 }
 
-Decision Decider::decide(const Candidate& wanted, const Candidate& start, const Candidate& tried) {
+Decision Decider::decide(const Candidate& wanted, const Candidate& start, const Candidate& tried,
+                         const std::function<double()>& bringing) {
   // The ways back come first: what is lost so far is certain, a gain is only predicted.
   std::optional<Decision> back;
-  if (tries()) back = undo(tried);
+  if (tries()) back = bring(bringing);
+  if (tries() && !back) back = undo(tried);
   if (!back && options_.rule == Decide::kAuto) back = way_back(start);
   Decision decision = back ? *back : judge(wanted);
   if (decision.moves() && options_.rule == Decide::kNever) decision.kind = DecisionKind::kWatched;
-  if (decision.moves()) note_moves(decision);
+  note_moves(decision);
   return decision;
 }
 
 void Decider::note_moves(const Decision& decision) {
-  ledger_.add_migration(decision.migration);
+  if (decision.acts()) ledger_.add_migration(decision.migration);
+  if (decision.kind == DecisionKind::kBrings) trial_.brought();
   if (decision.kind == DecisionKind::kRemaps) trial_.moved(decision.gain / seconds_);
   if (decision.kind == DecisionKind::kReturns) trial_.forget();
   if (decision.kind == DecisionKind::kSlower) trial_.moved_back();
@@ -97,18 +102,31 @@ double Decider::until_next_look() const {
 
 NextLook Decider::next_look(const Decision& decision) const {
   if (phase_.ends_calm()) return NextLook::kSoonest;
-  if (decision.moves()) return NextLook::kSooner;
+  if (decision.acts()) return NextLook::kSooner;
   return decision.kind == DecisionKind::kEarly ? NextLook::kAsBefore : NextLook::kLater;
 }
 
 std::optional<Decision> Decider::undo(const Candidate& tried) const {
   const auto loss = trial_.loss();
   if (!loss || !tried.changes_cpus) return std::nullopt;
-  Decision decision = undecided(DecisionKind::kSlower);
-  decision.gain = *loss * seconds_;
-  decision.migration = tried.migration();
-  decision.threshold = decision.migration * seconds_ / horizon_;
+  const Decision decision = measured(DecisionKind::kSlower, *loss, tried.migration());
   if (decision.gain <= decision.threshold || !has_room(tried)) return std::nullopt;
+  return decision;
+}
+
+std::optional<Decision> Decider::bring(const std::function<double()>& bringing) const {
+  const auto shortfall = trial_.shortfall();
+  if (!shortfall || !bringing) return std::nullopt;
+  const Decision decision = measured(DecisionKind::kBrings, *shortfall, bringing());
+  return decision.gain > decision.threshold ? std::optional(decision) : std::nullopt;
+}
+
+// `share`: the gain as a share of the time.
+Decision Decider::measured(DecisionKind kind, double share, double migration) const {
+  Decision decision = undecided(kind);
+  decision.gain = share * seconds_;
+  decision.migration = migration;
+  decision.threshold = migration * seconds_ / horizon_;
   return decision;
 }
 

@@ -17,10 +17,11 @@
 //
 // All these numbers are predicted. The mapper also asks what the program itself says (Trial): if
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
-// has to be twice the gain that was promised. For this it needs the pace before the moves. So the
-// search and the moves wait until that pace is known, which takes three looks at a phase, but not
-// longer than the first six looks of the run. A replay cannot do so, because the recorded pace is
-// that of the recorded mapping.
+// has to be twice the gain that was promised. If the ranks left memory behind, and the program
+// saves less than half of the promised time, their memory is brought first. For this it needs the
+// pace before the moves. So the search and the moves wait until that pace is known, which takes
+// three looks at a phase, but not longer than the first six looks of the run. A replay cannot do
+// so, because the recorded pace is that of the recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static
@@ -59,6 +60,7 @@ enum class DecisionKind {
   kRemaps,
   kReturns,
   kSlower,
+  kBrings,
   kRepeats,
   kFollows
 };
@@ -72,8 +74,9 @@ struct DecisionInfo {
 std::span<const DecisionInfo> decisions();
 const char* name_of(DecisionKind kind);
 
-// All numbers are predicted seconds, for the traffic of the interval. Only the gain of kSlower is
-// measured: the time that the way back saves in an interval of this length.
+// All numbers are predicted seconds, for the traffic of the interval. The gains of kSlower and
+// kBrings are measured, for an interval of this length: the time that the way back saves, and the
+// part of the promised time that the moves did not save.
 struct Decision {
   DecisionKind kind = DecisionKind::kWaits;
   double gain = 0;       // of the candidate against the present mapping; < 0: it is worse
@@ -85,6 +88,8 @@ struct Decision {
     return kind == DecisionKind::kRemaps || kind == DecisionKind::kReturns ||
            kind == DecisionKind::kSlower;
   }
+  // Ranks or their memory move, at the price `migration`.
+  bool acts() const { return moves() || kind == DecisionKind::kBrings; }
 };
 
 // rule: kAuto is the inequality above; kAlways applies every mapping that changes CPUs, as
@@ -139,9 +144,12 @@ class Decider {
   // the rule does not ask for a gain.
   double gain_needed() const { return gain_needed(0); }
   // `wanted`: the algorithm's mapping; `start`: the way back to the mapping at the start; `tried`:
-  // the way back to the mapping that was in force when is_on_trial() was false for the last time.
-  // If the decision moves ranks, the caller applies that mapping: the ledger counts its migration.
-  Decision decide(const Candidate& wanted, const Candidate& start, const Candidate& tried = {});
+  // the way back to the mapping that was in force when is_on_trial() was false for the last time;
+  // `bringing`: predicted seconds of bringing the memory that moved ranks left behind, empty if
+  // they left none. If the decision moves ranks, the caller applies that mapping: the ledger counts
+  // its migration. After kBrings the caller brings the memory.
+  Decision decide(const Candidate& wanted, const Candidate& start, const Candidate& tried = {},
+                  const std::function<double()>& bringing = {});
   // When the next interval should end; to be called after the decision for the present one.
   NextLook next_look(const Decision& decision) const;
   // Moves were made and are not yet judged.
@@ -158,7 +166,9 @@ class Decider {
   Decision judge(const Candidate& wanted) const;
   DecisionKind weigh(const Candidate& wanted, const Decision& numbers) const;
   std::optional<Decision> way_back(const Candidate& start) const;
+  std::optional<Decision> bring(const std::function<double()>& bringing) const;
   std::optional<Decision> undo(const Candidate& tried) const;
+  Decision measured(DecisionKind kind, double share, double migration) const;
   void note_moves(const Decision& decision);
   double age_of_phase(const Observation& seen);
   double until_next_look() const;  // seconds, if no rank moves

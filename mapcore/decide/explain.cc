@@ -33,6 +33,12 @@ std::string rules_text(const Decision& decision) {
   return text;
 }
 
+const char* gain_of(DecisionKind kind) {
+  if (kind == DecisionKind::kSlower) return "gain of moving back, measured";
+  if (kind == DecisionKind::kBrings) return "promised, but not saved";
+  return "gain of the new mapping";
+}
+
 std::string numbers_text(const RunStep& step) {
   const Decision& decision = step.decision;
   std::string text = fmt::format(
@@ -43,9 +49,7 @@ std::string numbers_text(const RunStep& step) {
     text += fmt::format("  {:<28} {}{}\n", what, seconds_text(seconds), more);
   };
   row("cost of these messages", step.cost, share_of(step.cost, step.end - step.begin));
-  row(decision.kind == DecisionKind::kSlower ? "gain of moving back, measured"
-                                             : "gain of the new mapping",
-      decision.gain, share_of(decision.gain, step.looked_seconds));
+  row(gain_of(decision.kind), decision.gain, share_of(decision.gain, step.looked_seconds));
   row("gain has to exceed", decision.threshold, "");
   row("price of moving", decision.migration, "");
   row("time in which it has to pay", decision.horizon, "");
@@ -60,7 +64,8 @@ std::string moved_text(const RunStep& step) {
 }
 
 bool has_rules(DecisionKind kind) {
-  return kind != DecisionKind::kFollows && kind != DecisionKind::kRepeats;
+  return kind != DecisionKind::kFollows && kind != DecisionKind::kRepeats &&
+         kind != DecisionKind::kBrings;
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kLooksBefore = 2, kLooksAfter = 3, kMostLooks = 12;
 constexpr double kLeastLoss = 0.01;
+// The cost of the messages may be predicted to be more than the whole interval.
+constexpr double kMostPromise = 0.9;
 // An interval is disturbed if the mapper took this share of it more than of its quietest interval.
 // In the lab a search took 10 % of an interval of 20 ms, and the ranks sent 10 % less in it.
 constexpr double kDisturbs = 0.02;
@@ -43,6 +45,7 @@ void Trial::add(const Look& look) {
   if (std::exchange(skips_, false) || is_disturbed) return;
   now_.add(look.bytes, look.seconds);
   if (is_on() && now_.looks > kMostLooks) {
+    missed_ = shortfall();
     before_ = {};
     has_passed_ = true;
   }
@@ -56,6 +59,13 @@ void Trial::moved(double promised) {
     promised_ = 0;
   }
   promised_ += promised;
+  missed_.reset();
+  now_ = {};
+  skips_ = true;
+}
+
+void Trial::brought() {
+  missed_.reset();
   now_ = {};
   skips_ = true;
 }
@@ -68,18 +78,29 @@ void Trial::moved_back() {
 
 void Trial::forget() {
   before_ = now_ = {};
+  missed_.reset();
   skips_ = false;
 }
 
-std::optional<double> Trial::loss() const {
-  if (!is_on() || now_.looks < kLooksAfter) return std::nullopt;
-  const double fall = before_.mean() - now_.mean();
+bool Trial::is_below(double share) const {
+  if (!is_on() || now_.looks < kLooksAfter) return false;
   const int freedom = before_.looks + now_.looks - 2;
   const double variance = (before_.deviation() + now_.deviation()) / freedom;
   const double error = std::sqrt(variance * (1 / before_.seconds + 1 / now_.seconds));
-  if (fall <= kLeastLoss * before_.mean() || fall <= errors_needed(freedom) * error)
-    return std::nullopt;
-  return fall / before_.mean();
+  return share * before_.mean() - now_.mean() > errors_needed(freedom) * error;
+}
+
+std::optional<double> Trial::loss() const {
+  if (!is_below(1)) return std::nullopt;
+  const double loss = 1 - now_.mean() / before_.mean();
+  return loss > kLeastLoss ? std::optional(loss) : std::nullopt;
+}
+
+std::optional<double> Trial::shortfall() const {
+  if (!is_on()) return missed_;
+  const double promised = std::min(promised_, kMostPromise);
+  if (!is_below(1 / (1 - promised / 2))) return std::nullopt;
+  return 1 - (1 - promised) * now_.mean() / before_.mean();
 }
 
 }  // namespace ondeloc

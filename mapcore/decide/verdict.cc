@@ -65,7 +65,7 @@ void add_step(const RunStep& step, Sums& sums) {
   if (!step.moved.empty()) {
     ++sums.remaps;
     if (kind == DecisionKind::kSlower) ++sums.undone;
-  } else if (kind != DecisionKind::kSilent) {
+  } else if (kind != DecisionKind::kSilent && !step.decision.acts()) {
     ++sums.kinds[kind];
     sums.missed += std::max(step.decision.gain, 0.0);
   }
@@ -214,7 +214,7 @@ double saved_by(const Run& run) {
   for (const RunStep& step : run.steps) {
     const Decision& decision = step.decision;
     if (decision.kind == DecisionKind::kWaits) continue;
-    saved = -decision.ledger - (decision.moves() ? decision.migration : 0);
+    saved = -decision.ledger - (decision.acts() ? decision.migration : 0);
   }
   return saved;
 }

@@ -76,10 +76,9 @@ void MappingRound::use_adapters(std::vector<std::optional<std::size_t>> adapter_
   known_.forget();
 }
 
-// Memory of the ranks that would move, if it follows. Asking for that of all ranks takes longer
-// than the rest of an interval.
-std::vector<FollowingMemory> MappingRound::following_memory(const Mapping& mapping) {
-  if (!placement_.memory_follows()) return {};
+// Memory of the ranks that would move. Asking for that of all ranks takes longer than the rest of
+// an interval.
+std::vector<FollowingMemory> MappingRound::memory_of_moved(const Mapping& mapping) {
   std::vector<FollowingMemory> memory(mapping.size());
   for (std::size_t i = 0; i < mapping.size(); ++i) {
     const RankState& state = ranks_.all()[i];
@@ -88,6 +87,10 @@ std::vector<FollowingMemory> MappingRound::following_memory(const Mapping& mappi
     memory[i] = memory_.of(LocalRank(static_cast<int>(i)), state.process);
   }
   return memory;
+}
+
+std::vector<FollowingMemory> MappingRound::following_memory(const Mapping& mapping) {
+  return placement_.memory_follows() ? memory_of_moved(mapping) : std::vector<FollowingMemory>();
 }
 
 Cost MappingRound::cost_of(const Mapping& mapping, const CounterDelta& delta) const {
@@ -138,6 +141,15 @@ Candidate MappingRound::candidate(Option& option) {
           option.is_ruled_out};
 }
 
+// Empty if moved ranks left no memory behind.
+std::function<double()> MappingRound::price_of_memory() {
+  if (!placement_.has_left_memory()) return {};
+  return [this] {
+    return migration_seconds(model_, placement_.slots().slots, memory_at_, placement_.current(),
+                             memory_of_moved(memory_at_), true);
+  };
+}
+
 Decision MappingRound::decide(const CounterDelta& delta, double seconds, double cost_now,
                               Mapping& chosen) {
   const double cost_start = cost_at_start(delta, cost_now);
@@ -162,8 +174,10 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
   Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};
   if (!decider_.is_on_trial()) proven_ = placement_.current();
   Option proven{placement_.without_pinned(proven_, ranks_), 0, {}};
-  const Decision decision = decider_.decide(
-      candidate(wanted), candidate(back), decider_.is_on_trial() ? candidate(proven) : Candidate());
+  if (!placement_.has_left_memory()) memory_at_ = placement_.current();
+  const Decision decision =
+      decider_.decide(candidate(wanted), candidate(back),
+                      decider_.is_on_trial() ? candidate(proven) : Candidate(), price_of_memory());
   if (decision.kind == DecisionKind::kNoRoom)
     placement_.notes().insert(
         "a better mapping was not applied: a NUMA node has no room for the memory that would "
@@ -218,6 +232,7 @@ ReportInterval MappingRound::run(const CounterDelta& delta, double seconds) {
   line.compute_us =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   if (decision.moves()) note_applied(placement_.apply(chosen, ranks_), delta, line);
+  if (decision.kind == DecisionKind::kBrings) placement_.bring_left_memory(ranks_);
   next_look_ = decider_.next_look(decision);
   return line;
 }
@@ -310,6 +325,7 @@ std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& de
   model_ = model_of_step();
   known_.forget();
   start_.clear();
+  memory_at_ = placement_.current();
   decider_.forget_costs();
   note_applied(*applied, delta, line);
   return line;

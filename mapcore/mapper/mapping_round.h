@@ -3,6 +3,7 @@
 // Thread safety: for one thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -70,8 +71,10 @@ class MappingRound {
   Result<KnownAnswer> map(const CounterDelta& delta, double cost_now);
   Mapping permitted(Mapping wanted, const CounterDelta& delta) const;
   Candidate candidate(Option& option);
+  std::function<double()> price_of_memory();
   Decision decide(const CounterDelta& delta, double seconds, double cost_now, Mapping& chosen);
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
+  std::vector<FollowingMemory> memory_of_moved(const Mapping& mapping);
   std::vector<FollowingMemory> following_memory(const Mapping& mapping);
   CostModel model_of_step() const;
   TrafficChange levels_of(const Traffic& traffic, const Cost& now) const;
@@ -92,6 +95,7 @@ class MappingRound {
   const bool only_watches_;  // decide=never, and nothing else forbids moves
   Mapping start_;            // the mapping that the ledger compares with
   Mapping proven_;           // in force when no moves were on trial
+  Mapping memory_at_;        // in force when no memory was left behind
   TrafficChange levels_;
   NextLook next_look_ = NextLook::kLater;
 };

@@ -39,27 +39,26 @@ bool some_share_cores(const SlotSet& slots) {
   return false;
 }
 
-bool decide_memory(const Machine& machine, Memory memory, bool real, std::set<std::string>& notes) {
-  const auto real_nodes = std::count_if(machine.nodes.begin(), machine.nodes.end(),
-                                        [](const NumaNode& node) { return node.os >= 0; });
-  if (!real || memory == Memory::kStay || real_nodes < 2) {
-    if (real && memory == Memory::kStay && real_nodes > 1) {
-      notes.insert(
-          "memory=stay: pages stay where they were first touched; moving a rank relieves caches, "
-          "not memory controllers");
-    }
-    return false;
-  }
-  if (memory == Memory::kAuto && numa_balancing_on()) {
-    notes.insert(
-        "kernel.numa_balancing is on: pages are left to the kernel (memory=follow moves them with "
-        "their rank)");
-    return false;
-  }
-  return true;
-}
+constexpr const char* kLeftToKernel =
+    "kernel.numa_balancing is on: pages are left to the kernel, and follow their rank later if the "
+    "program does not save half of the predicted time (memory=follow moves them at once)";
 
 }  // namespace
+
+Placement::Pages Placement::pages_after_moves() {
+  const auto real_nodes = std::count_if(plan_.machine.nodes.begin(), plan_.machine.nodes.end(),
+                                        [](const NumaNode& node) { return node.os >= 0; });
+  if (!real_ || real_nodes < 2) return Pages::kStay;
+  if (memory_ == Memory::kStay) {
+    notes_.insert(
+        "memory=stay: pages stay where they were first touched; moving a rank relieves caches, "
+        "not memory controllers");
+    return Pages::kStay;
+  }
+  if (memory_ == Memory::kFollow || memory_follows() || !numa_balancing_on()) return Pages::kFollow;
+  notes_.insert(kLeftToKernel);
+  return Pages::kLeft;
+}
 
 Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus_per_task,
                                   Memory memory, bool real) {
@@ -80,8 +79,7 @@ Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus
   placement.note_starts(machine.all_pus());
   placement.memory_ = memory;
   placement.real_ = real;
-  placement.memory_follows_ =
-      decide_memory(placement.plan_.machine, memory, real, placement.notes_);
+  placement.pages_ = placement.pages_after_moves();
   placement.add_plan_notes(masks.size());
   return placement;
 }
@@ -172,11 +170,20 @@ bool Placement::pages_fit(const Mapping& wanted, std::span<const FollowingMemory
 }
 
 void Placement::follow_with_pages(const Ranks& ranks) {
-  if (!page_moves_.empty()) page_moves_.run(ranks, notes_);
+  if (memory_follows() && !page_moves_.empty()) page_moves_.run(ranks, notes_);
+}
+
+void Placement::bring_left_memory(const Ranks& ranks) {
+  pages_ = Pages::kFollow;
+  notes_.erase(kLeftToKernel);
+  notes_.insert(
+      "pages followed the moved ranks, because the program did not save half of the predicted time "
+      "without them");
+  follow_with_pages(ranks);
 }
 
 void Placement::bring_pages(LocalRank rank, std::span<const int> from) {
-  if (memory_follows_) page_moves_.add(rank, from, home_of(current_, rank).all);
+  if (memory_follows()) page_moves_.add(rank, from, home_of(current_, rank).all);
 }
 
 Placement::Home Placement::home_of(const Mapping& mapping, LocalRank rank) const {
@@ -197,7 +204,7 @@ ApplyResult Placement::bind(std::span<const RankMove> moves, const Homes& before
   for (const LocalRank rank : result.moved) {
     const Home &from = before[rank], to = home_of(current_, rank);
     if (from.node != to.node) ++bindings_[rank].migrations;
-    if (memory_follows_) page_moves_.add(rank, from.all, to.all);
+    if (pages_ != Pages::kStay) page_moves_.add(rank, from.all, to.all);
   }
   follow_with_pages(ranks);
   return result;
@@ -249,8 +256,8 @@ std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Rank
   const Homes before = homes();
   plan_ = *std::move(plan);
   current_ = keep_allowed(plan_.initial, plan_.initial, plan_.slots, allowed_);
-  memory_follows_ = decide_memory(plan_.machine, memory_, real_, notes_);
-  if (!memory_follows_) page_moves_.clear();
+  pages_ = pages_after_moves();
+  if (pages_ == Pages::kStay) page_moves_.clear();
   notes_.insert("the step's CPUs changed while the step ran; ondeloc placed the ranks again");
   std::vector<RankMove> moves;
   for (const LocalRank rank : current_.ids()) {

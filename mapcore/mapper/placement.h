@@ -36,7 +36,11 @@ class Placement {
   const Mapping& current() const { return current_; }
   const CpuSet& cpus_of(LocalRank rank) const { return slot_of(current_, rank).pus; }
   const RankBindings& bindings() const { return bindings_; }
-  bool memory_follows() const { return memory_follows_; }
+  bool memory_follows() const { return pages_ == Pages::kFollow; }
+  // True if pages of moved ranks were left to the kernel (memory=auto).
+  bool has_left_memory() const { return pages_ == Pages::kLeft && !page_moves_.empty(); }
+  // Brings these pages to their ranks. From now on pages follow at once.
+  void bring_left_memory(const Ranks& ranks);
   std::set<std::string>& notes() { return notes_; }
   // True while a rank has still to be bound to its slot.
   bool awaits_ranks() const { return bindings_.any_needs_bind(); }
@@ -86,6 +90,10 @@ class Placement {
   std::optional<ApplyResult> follow_cpuset(const Machine& machine, Ranks& ranks);
 
  private:
+  // The rule for the pages of a rank that changes its NUMA node. kLeft: they are left to the kernel
+  // until bring_left_memory().
+  enum class Pages { kStay, kLeft, kFollow };
+  Pages pages_after_moves();
   // The NUMA nodes of a rank's slot, kernel's numbers.
   struct Home {
     int node = -1;  // the node that has most of the slot's CPUs
@@ -112,7 +120,7 @@ class Placement {
   CpuSet planned_for_;  // cpuset at the time of planning, empty if the kernel does not enforce it
   Memory memory_ = Memory::kAuto;
   bool real_ = true;
-  bool memory_follows_ = false;
+  Pages pages_ = Pages::kStay;
   std::set<std::string> notes_;
 };
 

@@ -126,7 +126,8 @@ constexpr auto kKeys = std::to_array<ReportKey>({
      "mapping of the run"},
     {"intervals[].decision", "", "decision after the interval, see DECISIONS"},
     {"intervals[].gain", "seconds",
-     "predicted saving of the mapping considered; negative: worse; measured if slower"},
+     "predicted saving of the mapping considered; negative: worse; measured if slower; if brings: "
+     "promised, but not saved"},
     {"intervals[].threshold", "seconds", "saving that a mapping has to exceed to be applied"},
     {"intervals[].migration", "seconds",
      "predicted cost of the migrations to that mapping; 0 if the decision did not need the cost"},

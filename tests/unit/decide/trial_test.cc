@@ -124,6 +124,39 @@ TEST_CASE("moves during a trial are judged together with those before them") {
   CHECK(trial.broken_promise() == Approx(0.05));
 }
 
+TEST_CASE("moves fall short if half of their promise is not seen") {
+  for (const auto& [after, missed] :
+       {std::pair(1.2, 0.0), {1.13, 0.0}, {1.04, 0.168}, {1.0, 0.2}, {0.9, 0.28}}) {
+    Trial trial;
+    trial.add({100, 1, true});
+    run(trial, 3, 100);
+    trial.moved(0.2);
+    run(trial, 1 + 3, after * 100);
+    CAPTURE(after);
+    CHECK(trial.shortfall().value_or(0) == Approx(missed).margin(0.01));
+  }
+}
+
+TEST_CASE("a promise of more than the whole time is judged as a large one") {
+  Trial trial = moved_after(3, 100);
+  trial.moved(3);
+  run(trial, 1 + 3, 100);
+  CHECK(*trial.shortfall() == Approx(0.9).margin(0.02));
+}
+
+TEST_CASE("once memory was brought, the moves are tried anew against the pace before them") {
+  Trial trial = moved_after(3, 100);
+  run(trial, 1 + 3, 90);
+  REQUIRE(trial.shortfall());
+  trial.brought();
+  CHECK(trial.is_on());
+  run(trial, 1 + 2, 110);
+  CHECK_FALSE(trial.shortfall());
+  run(trial, 3, 110);
+  CHECK_FALSE(trial.shortfall());
+  CHECK_FALSE(trial.loss());
+}
+
 TEST_CASE("a trial passes after twelve intervals") {
   Trial trial = moved_after(3, 100);
   run(trial, 1 + 12, 100);
@@ -138,13 +171,17 @@ namespace {
 // A program whose ranks send at another pace under the mapping that the model prefers.
 struct Program {
   double pace_there = 1;  // of the pace at the start
+  double pace_far = 0;    // the same while the memory is not there; 0: memory is not left behind
+  double price_memory = 0.1;  // seconds
+  bool is_memory_there = false;
   double cost_here = 0.1, cost_there = 0.07;
   bool is_there = false;
   double sent = 0;
   std::vector<DecisionKind> kinds{};
 
   void step(Decider& decider) {
-    const double pace = is_there ? pace_there : 1;
+    const bool is_far = pace_far > 0 && !is_memory_there;
+    const double pace = !is_there ? 1 : is_far ? pace_far : pace_there;
     sent += pace;
     const Traffic traffic(CommMatrix::from_entries(2, {{0, 1, 1e6 * pace, 1}}));
     const double now = pace * (is_there ? cost_there : cost_here);
@@ -152,9 +189,12 @@ struct Program {
     const auto price = [] { return 0.01; };
     const Candidate away{pace * cost_there, !is_there, false, price, {}};
     const Candidate home{pace * cost_here, is_there, false, price, {}};
-    const Decision decision = decider.decide(away, home, home);
+    const auto bringing = [this] { return price_memory; };
+    const Decision decision =
+        decider.decide(away, home, home, is_there && is_far ? bringing : std::function<double()>());
     kinds.push_back(decision.kind);
     if (decision.kind == DecisionKind::kRemaps) is_there = true;
+    if (decision.kind == DecisionKind::kBrings) is_memory_there = true;
     if (decision.kind == DecisionKind::kSlower) is_there = false;
   }
   long count(DecisionKind kind) const { return std::count(kinds.begin(), kinds.end(), kind); }
@@ -180,6 +220,61 @@ TEST_CASE("ranks stay where the program is faster") {
   CHECK(program.is_there);
   CHECK(program.count(DecisionKind::kRemaps) == 1);
   CHECK(program.count(DecisionKind::kSlower) == 0);
+}
+
+TEST_CASE("memory is brought if the program does not become as fast as promised without it") {
+  for (const double pace_far : {0.8, 1.0, 1.01}) {
+    Program program{.pace_there = 1.04, .pace_far = pace_far};
+    Decider decider({.tries = true});
+    for (int i = 0; i < 30; ++i) program.step(decider);
+    CAPTURE(pace_far);
+    CHECK(program.count(DecisionKind::kRemaps) == 1);
+    CHECK(program.count(DecisionKind::kBrings) == 1);
+    CHECK(program.count(DecisionKind::kSlower) == 0);
+    CHECK(program.is_there);
+  }
+}
+
+TEST_CASE("memory stays where the program becomes faster without it") {
+  Program program{.pace_there = 1.04, .pace_far = 1.03};
+  Decider decider({.tries = true});
+  for (int i = 0; i < 30; ++i) program.step(decider);
+  CHECK(program.is_there);
+  CHECK(program.count(DecisionKind::kBrings) == 0);
+}
+
+TEST_CASE("ranks move back if the program is slower with its memory too, or if memory costs more") {
+  for (const double price : {0.1, 100.0}) {  // seconds
+    Program program{.pace_there = 0.97, .pace_far = 0.9, .price_memory = price};
+    Decider decider({.tries = true});
+    for (int i = 0; i < 30; ++i) program.step(decider);
+    CAPTURE(price);
+    CHECK(program.count(DecisionKind::kBrings) == (price < 1 ? 1 : 0));
+    CHECK(program.count(DecisionKind::kSlower) == 1);
+    CHECK_FALSE(program.is_there);
+  }
+}
+
+TEST_CASE("memory that costs too much during the trial is brought later in the phase") {
+  Program program{.pace_there = 1.04, .pace_far = 1, .price_memory = 0.6};
+  Decider decider({.tries = true});
+  for (int i = 0; i < 15; ++i) program.step(decider);
+  CHECK(program.count(DecisionKind::kBrings) == 0);
+  for (int i = 0; i < 25; ++i) program.step(decider);
+  CHECK(program.count(DecisionKind::kBrings) == 1);
+  CHECK(program.is_there);
+}
+
+TEST_CASE("the ledger counts the price of memory that is brought") {
+  Program program{.pace_there = 1, .pace_far = 1, .price_memory = 0.07};
+  Decider decider({.tries = true});
+  double before = 0;
+  while (program.count(DecisionKind::kBrings) == 0) {
+    before = decider.undecided(DecisionKind::kKeeps).ledger;
+    program.step(decider);
+  }
+  const double saved = program.cost_here - program.cost_there;
+  CHECK(decider.undecided(DecisionKind::kKeeps).ledger == Approx(before - saved + 0.07));
 }
 
 TEST_CASE("moves wait for the pace in six intervals at most") {

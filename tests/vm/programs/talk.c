@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// talk [--bytes N] [--pause MICROSECONDS] [--spin MICROSECONDS] [--memory MIB] [--share DISTANCE]
-// PATTERN:COUNT|PATTERN:until... Every rank sends COUNT messages of N bytes (256 KiB) to its
-// partner of each pattern, one pattern after the other: `pair` rank^1, `half` rank + n/2, `mirror`
-// n - 1 - rank, `last` the last two ranks with each other, `ring` rank + 1, `quiet` none. With
-// `until` it goes on until there is a file PATTERN.over in the working directory; PATTERN.begun is
-// made there when it begins. An OpenMP team of OMP_NUM_THREADS is started and its threads stay.
+// talk [--bytes N] [--pause MICROSECONDS] [--away MICROSECONDS] [--spin MICROSECONDS]
+// [--memory MIB] [--share DISTANCE] PATTERN:COUNT|PATTERN:until... Every rank sends COUNT messages
+// of N bytes (256 KiB) to its partner of each pattern, one pattern after the other: `pair` rank^1,
+// `half` rank + n/2, `mirror` n - 1 - rank, `last` the last two ranks with each other, `ring` rank
+// + 1, `quiet` none. With `until` it goes on until there is a file PATTERN.over in the working
+// directory; PATTERN.begun is made there when it begins. An OpenMP team of OMP_NUM_THREADS is
+// started and its threads stay.
+// --away: pause after each message of a rank that may not run where it started.
 // --memory: touched once, by each thread of the team an equal part, before the first message.
 // --spin: the CPU time that each thread of the team uses after each message. --share: thread i of
 // the team then writes to pages of its own and to pages that it shares with thread i ^ DISTANCE.
@@ -23,8 +25,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static long spin_time;  // microseconds
-char *kept;             // visible outside this file, so that the compiler does not drop it
+static long spin_time;   // microseconds
+static long away_pause;  // microseconds
+static cpu_set_t start_cpus;
+char *kept;  // visible outside this file, so that the compiler does not drop it
 static int share_distance;
 static long passes;
 static char *blocks;  // of each thread of the team, and then of each pair
@@ -91,6 +95,13 @@ static void spin(void) {
       used -= begin;
     }
   }
+}
+
+static int is_away(void) {
+  cpu_set_t cpus;
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  CPU_AND(&cpus, &cpus, &start_cpus);
+  return CPU_COUNT(&cpus) == 0;
 }
 
 // Waits without spinning: an emulated CPU that spins takes the host's time from the rank that the
@@ -170,7 +181,7 @@ static void talk(const char *pattern, int bytes, long pause) {
   for (; goes_on(pattern, rank, round, count, pause); ++round) {
     if (to >= 0 && to < size) exchange(out, to, in, from, bytes, pause);
     if (spin_time > 0) spin();
-    nap(pause);
+    nap(away_pause > 0 && is_away() ? away_pause : pause);
   }
   barrier();
   if (to >= 0 && to < size) printf("sent %d %d %lld\n", rank, to, (long long)round * bytes);
@@ -190,6 +201,7 @@ static void touch(long memory) {
 int main(int argc, char **argv) {
   int bytes = 1 << 18, provided;
   long pause = 20000;
+  sched_getaffinity(0, sizeof start_cpus, &start_cpus);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
 #pragma omp parallel
   nap(1000);
@@ -198,6 +210,8 @@ int main(int argc, char **argv) {
       bytes = atoi(argv[++i]);
     } else if (strcmp(argv[i], "--pause") == 0 && i + 1 < argc) {
       pause = atol(argv[++i]);
+    } else if (strcmp(argv[i], "--away") == 0 && i + 1 < argc) {
+      away_pause = atol(argv[++i]);
     } else if (strcmp(argv[i], "--spin") == 0 && i + 1 < argc) {
       spin_time = atol(argv[++i]);
     } else if (strcmp(argv[i], "--share") == 0 && i + 1 < argc) {

@@ -5,7 +5,7 @@ import json
 import pathlib
 import re
 
-from harness import check, node_of, numa_of_cpus, run, scenario, settled
+from harness import check, node_of, numa_of_cpus, root, run, scenario, settled
 from scenarios.e_changes import all_followed, free_by_node, majority, memory_step, pages_by_rank, talkers
 from steps import OPTIONS, Phase, TALK, steady, step
 
@@ -189,3 +189,35 @@ def rank_stays_with_its_memory():
                                      lambda: decided("no-room"), lambda: decided("slower"))
     check(sum("no room" in note for note in watched.report["notes"]) == 1, f"{watched.report['notes']}")
     return f"moved: {went}; {watched.report['notes']}"
+
+
+@scenario("2x4")
+def memory_comes_if_the_gain_does_not():
+    """kernel.numa_balancing is on, so ranks are moved without their pages. Moved ranks are slow wherever they are: their pages follow,
+    and at last both go back. The kernel itself looks at no page before an hour is over: Linux 6.1 hides pages that it has looked
+    at from move_pages(2). An emulated mapper takes some hundredths of a second for an interval: a longer interval lets it tell
+    the program's pace."""
+    kernel = pathlib.Path("/sys/kernel/debug/sched/numa_balancing/scan_delay_ms")
+    if not kernel.exists():
+        root("mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug")
+    kernel.write_text("3600000")
+    pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("1")
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+    start, homes = [0, 1, 0, 1], []
+
+    def over(_):
+        with contextlib.suppress(OSError):
+            homes.append([node for _, node in sorted((rank, majority(pages)) for rank, pages in pages_by_rank(talkers()).items())])
+        return start in homes and homes[-1] == start and any(are_together(nodes) for nodes in homes)
+
+    def are_together(nodes):
+        return len(nodes) == 4 and nodes[0] == nodes[1] and nodes[2] == nodes[3] and None not in nodes
+    watched = step("brings", ["-n4"], [TALK, "--bytes", 1 << 21, "--pause", 1000, "--away", 100000, "--memory", 64],
+                   online="interval=2s,max-interval=2s,least-gain=0.001", phases=[Phase("pair", over)])
+    turns = [turn for turn in watched.report["intervals"] if turn["decision"] in ("remaps", "brings", "slower")]
+    said = f"{[(turn['decision'], turn['moved'], turn['gain'], turn['threshold']) for turn in turns]}; {watched.report['notes']}"
+    check([turn["decision"] for turn in turns[:3]] == ["remaps", "brings", "slower"], said)
+    check(any(are_together(nodes) for nodes in homes), f"the pages were not brought: {homes[-20:]}; {said}")
+    check(homes[-1] == start, f"the pages did not come back: {homes[-20:]}; {said}")
+    check("pages followed the moved ranks" in said, said)
+    return f"{len(homes)} looks at the pages; {said}"
