@@ -83,16 +83,19 @@ Decision Decider::decide(const Candidate& wanted, const Candidate& start, const 
   if (!back && options_.rule == Decide::kAuto) back = way_back(start);
   Decision decision = back ? *back : judge(wanted);
   if (decision.moves() && options_.rule == Decide::kNever) decision.kind = DecisionKind::kWatched;
-  note_moves(decision);
+  note_moves(decision, static_cast<bool>(bringing));
   return decision;
 }
 
-void Decider::note_moves(const Decision& decision) {
+void Decider::note_moves(const Decision& decision, bool has_left_memory) {
   if (decision.acts()) ledger_.add_migration(decision.migration);
   if (decision.kind == DecisionKind::kBrings) trial_.brought();
   if (decision.kind == DecisionKind::kRemaps) trial_.moved(decision.gain / seconds_);
   if (decision.kind == DecisionKind::kReturns) trial_.forget();
-  if (decision.kind == DecisionKind::kSlower) trial_.moved_back();
+  if (decision.kind != DecisionKind::kSlower) return;
+  trial_.moved_back(has_left_memory);
+  // The price of the moves to come is another one.
+  if (has_left_memory) ledger_.renew_credit();
 }
 
 double Decider::until_next_look() const {

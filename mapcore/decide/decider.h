@@ -18,10 +18,11 @@
 // All these numbers are predicted. The mapper also asks what the program itself says (Trial): if
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
 // has to be twice the gain that was promised. If the ranks left memory behind, and the program
-// saves less than half of the promised time, their memory is brought first. For this it needs the
-// pace before the moves. So the search and the moves wait until that pace is known, which takes
-// three looks at a phase, but not longer than the first six looks of the run. A replay cannot do
-// so, because the recorded pace is that of the recorded mapping.
+// saves less than half of the promised time, their memory is brought first. If that costs too much
+// so early in the phase, the ranks may move back, and later once more with their memory. For all
+// this it needs the pace before the moves. So the search and the moves wait until that pace is
+// known, which takes three looks at a phase, but not longer than the first six looks of the run. A
+// replay cannot do so, because the recorded pace is that of the recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static
@@ -147,7 +148,8 @@ class Decider {
   // the way back to the mapping that was in force when is_on_trial() was false for the last time;
   // `bringing`: predicted seconds of bringing the memory that moved ranks left behind, empty if
   // they left none. If the decision moves ranks, the caller applies that mapping: the ledger counts
-  // its migration. After kBrings the caller brings the memory.
+  // its migration. After kBrings the caller brings the memory. After kBrings, and after kSlower if
+  // memory was left behind, the prices of all moves to come have to contain the memory.
   Decision decide(const Candidate& wanted, const Candidate& start, const Candidate& tried = {},
                   const std::function<double()>& bringing = {});
   // When the next interval should end; to be called after the decision for the present one.
@@ -169,7 +171,7 @@ class Decider {
   std::optional<Decision> bring(const std::function<double()>& bringing) const;
   std::optional<Decision> undo(const Candidate& tried) const;
   Decision measured(DecisionKind kind, double share, double migration) const;
-  void note_moves(const Decision& decision);
+  void note_moves(const Decision& decision, bool has_left_memory);
   double age_of_phase(const Observation& seen);
   double until_next_look() const;  // seconds, if no rank moves
   bool waits_for_pace() const;

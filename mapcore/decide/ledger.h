@@ -15,6 +15,8 @@ class Ledger {
  public:
   void add(double cost_now, double cost_start);
   void add_migration(double seconds);
+  // The next remap is on credit again.
+  void renew_credit() { credit_ = -1; }
   // Predicted seconds lost (> 0) or saved (< 0) against the mapping at the start.
   double balance() const { return own_ - start_; }
   // The cost that a new mapping is judged by, on traffic that costs `cost_start` under the mapping

@@ -70,8 +70,8 @@ void Trial::brought() {
   skips_ = true;
 }
 
-void Trial::moved_back() {
-  broken_ = std::max(broken_, promised_);
+void Trial::moved_back(bool had_left_memory) {
+  if (!had_left_memory) broken_ = std::max(broken_, promised_);
   forget();
   skips_ = true;
 }

@@ -36,8 +36,9 @@ class Trial {
   // To be called if the memory of the moved ranks was brought to them. A trial of the moves begins
   // again.
   void brought();
-  // To be called if ranks moved back to where they were before the trial, because it failed.
-  void moved_back();
+  // To be called if ranks moved back to where they were before the trial, because it failed. If
+  // they had left memory behind, their promise is not broken: it was one of moves with memory.
+  void moved_back(bool had_left_memory = false);
   // To be called if the mapping changed for another reason: no comparison is possible.
   void forget();
 

@@ -231,8 +231,11 @@ ReportInterval MappingRound::run(const CounterDelta& delta, double seconds) {
   note_decision(decision, line);
   line.compute_us =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  const bool needs_memory = decision.kind == DecisionKind::kSlower && placement_.has_left_memory();
   if (decision.moves()) note_applied(placement_.apply(chosen, ranks_), delta, line);
   if (decision.kind == DecisionKind::kBrings) placement_.bring_left_memory(ranks_);
+  // Most of the memory is where the ranks are again. Bringing the rest would hold them up.
+  if (needs_memory) placement_.let_memory_follow();
   next_look_ = decider_.next_look(decision);
   return line;
 }

@@ -173,13 +173,22 @@ void Placement::follow_with_pages(const Ranks& ranks) {
   if (memory_follows() && !page_moves_.empty()) page_moves_.run(ranks, notes_);
 }
 
-void Placement::bring_left_memory(const Ranks& ranks) {
+void Placement::begin_to_follow() {
   pages_ = Pages::kFollow;
   notes_.erase(kLeftToKernel);
   notes_.insert(
-      "pages followed the moved ranks, because the program did not save half of the predicted time "
+      "pages follow moved ranks, because the program did not save half of the predicted time "
       "without them");
+}
+
+void Placement::bring_left_memory(const Ranks& ranks) {
+  begin_to_follow();
   follow_with_pages(ranks);
+}
+
+void Placement::let_memory_follow() {
+  begin_to_follow();
+  page_moves_.clear();
 }
 
 void Placement::bring_pages(LocalRank rank, std::span<const int> from) {

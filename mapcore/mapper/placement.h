@@ -41,6 +41,8 @@ class Placement {
   bool has_left_memory() const { return pages_ == Pages::kLeft && !page_moves_.empty(); }
   // Brings these pages to their ranks. From now on pages follow at once.
   void bring_left_memory(const Ranks& ranks);
+  // Leaves these pages where they are. From now on pages follow at once.
+  void let_memory_follow();
   std::set<std::string>& notes() { return notes_; }
   // True while a rank has still to be bound to its slot.
   bool awaits_ranks() const { return bindings_.any_needs_bind(); }
@@ -91,9 +93,10 @@ class Placement {
 
  private:
   // The rule for the pages of a rank that changes its NUMA node. kLeft: they are left to the kernel
-  // until bring_left_memory().
+  // until the program shows that it needs them.
   enum class Pages { kStay, kLeft, kFollow };
   Pages pages_after_moves();
+  void begin_to_follow();
   // The NUMA nodes of a rank's slot, kernel's numbers.
   struct Home {
     int node = -1;  // the node that has most of the slot's CPUs

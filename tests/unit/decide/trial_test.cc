@@ -173,7 +173,7 @@ struct Program {
   double pace_there = 1;  // of the pace at the start
   double pace_far = 0;    // the same while the memory is not there; 0: memory is not left behind
   double price_memory = 0.1;  // seconds
-  bool is_memory_there = false;
+  bool is_memory_there = false, memory_follows = false;
   double cost_here = 0.1, cost_there = 0.07;
   bool is_there = false;
   double sent = 0;
@@ -186,15 +186,16 @@ struct Program {
     const Traffic traffic(CommMatrix::from_entries(2, {{0, 1, 1e6 * pace, 1}}));
     const double now = pace * (is_there ? cost_there : cost_here);
     if (decider.observe({traffic, 1, now, pace * cost_here, false, traffic.total()})) return;
-    const auto price = [] { return 0.01; };
+    const auto price = [this] { return 0.01 + (memory_follows ? price_memory : 0); };
     const Candidate away{pace * cost_there, !is_there, false, price, {}};
     const Candidate home{pace * cost_here, is_there, false, price, {}};
     const auto bringing = [this] { return price_memory; };
     const Decision decision =
         decider.decide(away, home, home, is_there && is_far ? bringing : std::function<double()>());
     kinds.push_back(decision.kind);
-    if (decision.kind == DecisionKind::kRemaps) is_there = true;
-    if (decision.kind == DecisionKind::kBrings) is_memory_there = true;
+    if (decision.kind == DecisionKind::kRemaps) is_there = true, is_memory_there = memory_follows;
+    if (decision.kind == DecisionKind::kBrings) is_memory_there = memory_follows = true;
+    if (decision.kind == DecisionKind::kSlower) memory_follows = memory_follows || pace_far > 0;
     if (decision.kind == DecisionKind::kSlower) is_there = false;
   }
   long count(DecisionKind kind) const { return std::count(kinds.begin(), kinds.end(), kind); }
@@ -253,6 +254,18 @@ TEST_CASE("ranks move back if the program is slower with its memory too, or if m
     CHECK(program.count(DecisionKind::kSlower) == 1);
     CHECK_FALSE(program.is_there);
   }
+}
+
+TEST_CASE("ranks that moved back from their memory move again with it once that pays") {
+  Program program{.pace_there = 1.04, .pace_far = 0.9, .price_memory = 3};
+  Decider decider({.tries = true});
+  for (int i = 0; i < 90; ++i) program.step(decider);
+  CHECK(program.count(DecisionKind::kSlower) == 1);
+  CHECK(program.count(DecisionKind::kRemaps) == 1);
+  for (int i = 0; i < 50; ++i) program.step(decider);
+  CHECK(program.count(DecisionKind::kRemaps) == 2);
+  CHECK(program.count(DecisionKind::kBrings) == 0);
+  CHECK(program.is_there);
 }
 
 TEST_CASE("memory that costs too much during the trial is brought later in the phase") {

@@ -219,5 +219,5 @@ def memory_comes_if_the_gain_does_not():
     check([turn["decision"] for turn in turns[:3]] == ["remaps", "brings", "slower"], said)
     check(any(are_together(nodes) for nodes in homes), f"the pages were not brought: {homes[-20:]}; {said}")
     check(homes[-1] == start, f"the pages did not come back: {homes[-20:]}; {said}")
-    check("pages followed the moved ranks" in said, said)
+    check("pages follow moved ranks" in said, said)
     return f"{len(homes)} looks at the pages; {said}"
