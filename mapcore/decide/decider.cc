@@ -78,8 +78,10 @@ Decision Decider::decide(const Candidate& wanted, const Candidate& start, const 
                          const std::function<double()>& bringing) {
   // The ways back come first: what is lost so far is certain, a gain is only predicted.
   std::optional<Decision> back;
-  if (tries()) back = bring(bringing);
-  if (tries() && !back) back = undo(tried);
+  if (tries()) {
+    back = bring(bringing);
+    if (!back) back = undo(tried);
+  }
   if (!back && options_.rule == Decide::kAuto) back = way_back(start);
   Decision decision = back ? *back : judge(wanted);
   if (decision.moves() && options_.rule == Decide::kNever) decision.kind = DecisionKind::kWatched;

@@ -208,7 +208,7 @@ def memory_comes_if_the_gain_does_not():
     def over(_):
         with contextlib.suppress(OSError):
             homes.append([node for _, node in sorted((rank, majority(pages)) for rank, pages in pages_by_rank(talkers()).items())])
-        return start in homes and homes[-1] == start and any(are_together(nodes) for nodes in homes)
+        return bool(homes) and homes[-1] == start and any(are_together(nodes) for nodes in homes)
 
     def are_together(nodes):
         return len(nodes) == 4 and nodes[0] == nodes[1] and nodes[2] == nodes[3] and None not in nodes
