@@ -18,11 +18,11 @@
 // All these numbers are predicted. The mapper also asks what the program itself says (Trial): if
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
 // has to be twice the gain that was promised. If the ranks left memory behind, and the program
-// saves less than half of the promised time, their memory is brought first. If that costs too much
-// so early in the phase, the ranks may move back, and later once more with their memory. For all
-// this it needs the pace before the moves. So the search and the moves wait until that pace is
-// known, which takes three looks at a phase, but not longer than the first six looks of the run. A
-// replay cannot do so, because the recorded pace is that of the recorded mapping.
+// saves less than half of the promised time, their memory is brought first, or later in the phase.
+// If that costs too much so early, the ranks may move back, and later once more with their memory.
+// For all this it needs the pace before the moves. So the search and the moves wait until that
+// pace is known, which takes three looks at a phase, but not longer than the first six looks of the
+// run. A replay cannot do so, because the recorded pace is that of the recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static

@@ -44,29 +44,30 @@ void Trial::add(const Look& look) {
   const bool is_disturbed = look.own - least_own_ > kDisturbs * look.seconds;
   if (std::exchange(skips_, false) || is_disturbed) return;
   now_.add(look.bytes, look.seconds);
-  if (is_on() && now_.looks > kMostLooks) {
-    missed_ = shortfall();
-    before_ = {};
-    has_passed_ = true;
+  if (before_.looks == 0) return;
+  if (latest_.looks == kMostLooks) {
+    missed_ = missed();
+    is_over_ = has_passed_ = true;
+    latest_ = {};
   }
+  latest_.add(look.bytes, look.seconds);
 }
 
 bool Trial::knows_pace() const { return is_on() || now_.looks >= kLooksBefore; }
 
 void Trial::moved(double promised) {
-  if (!is_on() && knows_pace()) {
-    before_ = now_;
+  if (!is_on()) {
+    before_ = knows_pace() ? now_ : Pace();
     promised_ = 0;
+    is_over_ = false;
   }
   promised_ += promised;
-  missed_.reset();
-  now_ = {};
-  skips_ = true;
+  brought();
 }
 
 void Trial::brought() {
   missed_.reset();
-  now_ = {};
+  now_ = latest_ = {};
   skips_ = true;
 }
 
@@ -77,30 +78,31 @@ void Trial::moved_back(bool had_left_memory) {
 }
 
 void Trial::forget() {
-  before_ = now_ = {};
+  before_ = now_ = latest_ = {};
   missed_.reset();
   skips_ = false;
 }
 
 bool Trial::is_below(double share) const {
-  if (!is_on() || now_.looks < kLooksAfter) return false;
-  const int freedom = before_.looks + now_.looks - 2;
-  const double variance = (before_.deviation() + now_.deviation()) / freedom;
-  const double error = std::sqrt(variance * (1 / before_.seconds + 1 / now_.seconds));
-  return share * before_.mean() - now_.mean() > errors_needed(freedom) * error;
+  if (before_.looks == 0 || latest_.looks < kLooksAfter) return false;
+  const int freedom = before_.looks + latest_.looks - 2;
+  const double variance = (before_.deviation() + latest_.deviation()) / freedom;
+  const double error = std::sqrt(variance * (1 / before_.seconds + 1 / latest_.seconds));
+  return share * before_.mean() - latest_.mean() > errors_needed(freedom) * error;
 }
 
 std::optional<double> Trial::loss() const {
-  if (!is_below(1)) return std::nullopt;
-  const double loss = 1 - now_.mean() / before_.mean();
+  if (!is_on() || !is_below(1)) return std::nullopt;
+  const double loss = 1 - latest_.mean() / before_.mean();
   return loss > kLeastLoss ? std::optional(loss) : std::nullopt;
 }
 
-std::optional<double> Trial::shortfall() const {
-  if (!is_on()) return missed_;
+std::optional<double> Trial::shortfall() const { return is_on() ? missed() : missed_; }
+
+std::optional<double> Trial::missed() const {
   const double promised = std::min(promised_, kMostPromise);
   if (!is_below(1 / (1 - promised / 2))) return std::nullopt;
-  return 1 - (1 - promised) * now_.mean() / before_.mean();
+  return 1 - (1 - promised) * latest_.mean() / before_.mean();
 }
 
 }  // namespace ondeloc

@@ -14,6 +14,11 @@
 // chance is 0.5 % if the moves changed nothing, and the error costs no more than the way back. By
 // the same test the moves fall short if the mean is below the pace that half of their promise would
 // give. The use of the test for a mapping is not published elsewhere.
+//
+// A trial lasts for twelve intervals. Each further twelve intervals are compared with the pace
+// before the moves too, until the phase ends or ranks move, because the kernel may move memory that
+// was left to it to a worse node later. They only tell if the moves fall short. Nobody moves
+// back for a loss in them: programs become slower by themselves in hours.
 // Thread safety: a value, one thread.
 #pragma once
 
@@ -33,8 +38,8 @@ class Trial {
   void add(const Look& look);
   // To be called if ranks moved. `promised`: the predicted gain as a share of the time.
   void moved(double promised);
-  // To be called if the memory of the moved ranks was brought to them. A trial of the moves begins
-  // again.
+  // To be called if the memory of the moved ranks was brought to them. A trial of the moves that is
+  // on begins again.
   void brought();
   // To be called if ranks moved back to where they were before the trial, because it failed. If
   // they had left memory behind, their promise is not broken: it was one of moves with memory.
@@ -47,10 +52,10 @@ class Trial {
   std::optional<double> loss() const;
   // The share of the present time that the program would save if the promise were kept: 0.102 if
   // moves that promised 12 % saved 2 %. Empty if they saved at least half of the promise, or if
-  // this is not known. After the trial the last value stays until the phase ends or ranks move.
+  // this is not known. After the trial it is that of the last twelve intervals that were compared.
   std::optional<double> shortfall() const;
   // True from moves until the end of their trial: twelve intervals, or a new phase.
-  bool is_on() const { return before_.looks > 0; }
+  bool is_on() const { return before_.looks > 0 && !is_over_; }
   // True if the next interval with traffic holds the moves and does not count.
   bool skips() const { return skips_; }
   bool has_passed() const { return has_passed_; }
@@ -71,13 +76,17 @@ class Trial {
   };
 
   bool is_below(double share) const;  // of the pace before the moves, by Student's test
+  std::optional<double> missed() const;
 
-  Pace before_, now_;  // before_ is empty while nothing is on trial
+  Pace before_;  // the moves; empty if nothing is compared with it
+  Pace now_;     // since the phase began or ranks moved
+  Pace latest_;  // the part of now_ that is compared: at most twelve intervals
   double promised_ = 0, broken_ = 0;
-  std::optional<double> missed_;  // the shortfall at the end of the trial
+  std::optional<double> missed_;  // the shortfall, once the trial is over
   double least_own_ = std::numeric_limits<double>::infinity();  // of all looks, seconds
   int taken_in_ = 0;
   bool skips_ = false;
+  bool is_over_ = false;  // the trial of the last moves; before_ is watched further
   bool has_passed_ = false;
 };
 

@@ -166,6 +166,32 @@ TEST_CASE("a trial passes after twelve intervals") {
   CHECK(trial.has_passed());
 }
 
+TEST_CASE("after the trial each twelve intervals are compared with the pace before the moves") {
+  Trial trial = moved_after(3, 100);
+  run(trial, 1 + 12, 102);
+  run(trial, 12, 95);
+  CHECK_FALSE(trial.shortfall());
+  run(trial, 1, 95);
+  REQUIRE(trial.shortfall());
+  CHECK(*trial.shortfall() == Approx(1 - 0.98 * 0.95).margin(0.01));
+  CHECK_FALSE(trial.loss());
+  run(trial, 12, 102);
+  CHECK_FALSE(trial.shortfall());
+  run(trial, 12, 95);
+  CHECK(trial.shortfall());
+  trial.add({95, 1, true});
+  CHECK_FALSE(trial.shortfall());
+}
+
+TEST_CASE("moves after a trial are compared with the pace since the trial began") {
+  Trial trial = moved_after(3, 100);
+  run(trial, 1 + 13, 120);
+  trial.moved(0.02);
+  CHECK(trial.is_on());
+  run(trial, 1 + 4, 110);
+  CHECK(trial.loss());
+}
+
 namespace {
 
 // A program whose ranks send at another pace under the mapping that the model prefers.
@@ -275,6 +301,18 @@ TEST_CASE("memory that costs too much during the trial is brought later in the p
   CHECK(program.count(DecisionKind::kBrings) == 0);
   for (int i = 0; i < 25; ++i) program.step(decider);
   CHECK(program.count(DecisionKind::kBrings) == 1);
+  CHECK(program.is_there);
+}
+
+TEST_CASE("memory is brought if the program becomes slow without it after the trial") {
+  Program program{.pace_there = 1.04, .pace_far = 1.03};
+  Decider decider({.tries = true});
+  for (int i = 0; i < 20; ++i) program.step(decider);
+  CHECK(program.count(DecisionKind::kBrings) == 0);
+  program.pace_far = 0.95;
+  for (int i = 0; i < 26; ++i) program.step(decider);
+  CHECK(program.count(DecisionKind::kBrings) == 1);
+  CHECK(program.count(DecisionKind::kSlower) == 0);
   CHECK(program.is_there);
 }
 
