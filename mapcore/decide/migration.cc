@@ -14,7 +14,7 @@ namespace {
 constexpr double kSecondsInCache = 0.0001;
 constexpr double kSecondsInNode = 0.00025;
 constexpr double kSecondsToNode = 0.0004;
-// A small page takes 9 to 28 µs in the lab (etc/doc/lab.md), 4 KiB over the link 0.6 µs. The
+// A small page takes 9 to 28 µs in the lab (etc/doc/lab-log.md), 4 KiB over the link 0.6 µs. The
 // kernel's developers speak of 1 GB/s, 4 µs a page. Too high a price only delays a move.
 constexpr double kSecondsAPage = 12e-6;
 

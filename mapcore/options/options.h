@@ -33,7 +33,7 @@ struct Options {
   double slope = 2;         // > 1
   double threshold = 0.02;  // share of the present cost, 0 to 1
   // Share of the run's time, 0 to 1. On a simulated machine of tests/lab, moves that promised less
-  // made both programs that were moved slower (etc/doc/lab.md).
+  // made both programs that were moved slower (etc/doc/lab-log.md).
   double least_gain = 0.015;
   Decide decide = Decide::kAuto;
   Transport transport = Transport::kAuto;
