@@ -19,10 +19,11 @@
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
 // has to be twice the gain that was promised. If the ranks left memory behind, and the program
 // saves less than half of the promised time, their memory is brought first, or later in the phase.
-// If that costs too much so early, the ranks may move back, and later once more with their memory.
-// For all this it needs the pace before the moves. So the search and the moves wait until that
-// pace is known, which takes three looks at a phase, but not longer than the first six looks of the
-// run. A replay cannot do so, because the recorded pace is that of the recorded mapping.
+// In a later phase, whose pace is another one, they are taken to save nothing without it. If the
+// memory costs too much so early, the ranks may move back, and later once more with it. For all
+// this it needs the pace before the moves. So the search and the moves wait until that pace is
+// known, which takes three looks at a phase, but not longer than the first six looks of the run. A
+// replay cannot do so, because the recorded pace is that of the recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static
@@ -77,7 +78,8 @@ const char* name_of(DecisionKind kind);
 
 // All numbers are predicted seconds, for the traffic of the interval. The gains of kSlower and
 // kBrings are measured, for an interval of this length: the time that the way back saves, and the
-// part of the promised time that the moves did not save.
+// part of the promised time that the moves did not save. In a phase after that of the moves
+// kBrings has all of it.
 struct Decision {
   DecisionKind kind = DecisionKind::kWaits;
   double gain = 0;       // of the candidate against the present mapping; < 0: it is worse
@@ -156,6 +158,10 @@ class Decider {
   NextLook next_look(const Decision& decision) const;
   // Moves were made and are not yet judged.
   bool is_on_trial() const { return trial_.is_on(); }
+  // Moves that come now will be judged by the program's pace, as far as anybody knows. Then they
+  // may leave memory behind. False for good once a pattern changed before its moves were judged:
+  // such a program would move again and again away from its memory.
+  bool judges_moves() const { return tries() && trial_.knows_pace() && !trial_.had_no_result(); }
   // The numbers of the present interval with another kind: the algorithm failed.
   Decision undecided(DecisionKind kind) const;
   // To be called if the slots are new: losses and savings with the old slots do not count any more.

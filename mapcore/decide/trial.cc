@@ -40,7 +40,7 @@ double Trial::Pace::deviation() const { return std::max(0.0, squares - bytes * m
 void Trial::add(const Look& look) {
   ++taken_in_;
   least_own_ = std::min(least_own_, look.own);
-  if (look.is_new_phase) return forget();
+  if (look.is_new_phase) return end_phase();
   const bool is_disturbed = look.own - least_own_ > kDisturbs * look.seconds;
   if (std::exchange(skips_, false) || is_disturbed) return;
   now_.add(look.bytes, look.seconds);
@@ -77,11 +77,20 @@ void Trial::moved_back(bool had_left_memory) {
   skips_ = true;
 }
 
-void Trial::forget() {
+void Trial::end_phase() {
+  had_no_result_ = had_no_result_ || (is_on() && latest_.looks < kLooksAfter);
   before_ = now_ = latest_ = {};
   missed_.reset();
+  if (promised_ > 0) missed_ = promise();
   skips_ = false;
 }
+
+void Trial::forget() {
+  promised_ = 0;
+  end_phase();
+}
+
+double Trial::promise() const { return std::min(promised_, kMostPromise); }
 
 bool Trial::is_below(double share) const {
   if (before_.looks == 0 || latest_.looks < kLooksAfter) return false;
@@ -97,12 +106,14 @@ std::optional<double> Trial::loss() const {
   return loss > kLeastLoss ? std::optional(loss) : std::nullopt;
 }
 
-std::optional<double> Trial::shortfall() const { return is_on() ? missed() : missed_; }
+std::optional<double> Trial::shortfall() const {
+  if (is_on()) return missed();
+  return knows_pace() ? missed_ : std::nullopt;
+}
 
 std::optional<double> Trial::missed() const {
-  const double promised = std::min(promised_, kMostPromise);
-  if (!is_below(1 / (1 - promised / 2))) return std::nullopt;
-  return 1 - (1 - promised) * latest_.mean() / before_.mean();
+  if (!is_below(1 / (1 - promise() / 2))) return std::nullopt;
+  return 1 - (1 - promise()) * latest_.mean() / before_.mean();
 }
 
 }  // namespace ondeloc

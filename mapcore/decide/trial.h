@@ -53,15 +53,19 @@ class Trial {
   // The share of the present time that the program would save if the promise were kept: 0.102 if
   // moves that promised 12 % saved 2 %. Empty if they saved at least half of the promise, or if
   // this is not known. After the trial it is that of the last twelve intervals that were compared.
+  // Once the pace of a new phase is known, it is the promise, because each pattern may need the
+  // memory.
   std::optional<double> shortfall() const;
   // True from moves until the end of their trial: twelve intervals, or a new phase.
   bool is_on() const { return before_.looks > 0 && !is_over_; }
   // True if the next interval with traffic holds the moves and does not count.
   bool skips() const { return skips_; }
   bool has_passed() const { return has_passed_; }
+  // True if once a phase ended before the moves in it could be judged.
+  bool had_no_result() const { return had_no_result_; }
   // True during the first six intervals with traffic.
   bool is_early() const { return taken_in_ <= 6; }
-  // True if moves that come now can be judged.
+  // True if moves that come now can be judged: two intervals of the phase counted.
   bool knows_pace() const;
   // The largest promise that was not kept, a share of the time.
   double broken_promise() const { return broken_; }
@@ -75,6 +79,8 @@ class Trial {
     double deviation() const;  // sum of seconds x squared difference to the mean
   };
 
+  void end_phase();
+  double promise() const;             // share of the time
   bool is_below(double share) const;  // of the pace before the moves, by Student's test
   std::optional<double> missed() const;
 
@@ -82,12 +88,12 @@ class Trial {
   Pace now_;     // since the phase began or ranks moved
   Pace latest_;  // the part of now_ that is compared: at most twelve intervals
   double promised_ = 0, broken_ = 0;
-  std::optional<double> missed_;  // the shortfall, once the trial is over
+  std::optional<double> missed_;  // the shortfall, while no trial is on
   double least_own_ = std::numeric_limits<double>::infinity();  // of all looks, seconds
   int taken_in_ = 0;
   bool skips_ = false;
   bool is_over_ = false;  // the trial of the last moves; before_ is watched further
-  bool has_passed_ = false;
+  bool has_passed_ = false, had_no_result_ = false;
 };
 
 }  // namespace ondeloc

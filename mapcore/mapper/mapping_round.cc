@@ -78,11 +78,11 @@ void MappingRound::use_adapters(std::vector<std::optional<std::size_t>> adapter_
 
 // Memory of the ranks that would move. Asking for that of all ranks takes longer than the rest of
 // an interval.
-std::vector<FollowingMemory> MappingRound::memory_of_moved(const Mapping& mapping) {
-  std::vector<FollowingMemory> memory(mapping.size());
-  for (std::size_t i = 0; i < mapping.size(); ++i) {
+std::vector<FollowingMemory> MappingRound::memory_of_moved(const Mapping& from, const Mapping& to) {
+  std::vector<FollowingMemory> memory(to.size());
+  for (std::size_t i = 0; i < to.size(); ++i) {
     const RankState& state = ranks_.all()[i];
-    const bool moves = changes_cpus(placement_.slots().slots, placement_.current()[i], mapping[i]);
+    const bool moves = changes_cpus(placement_.slots().slots, from[i], to[i]);
     if (!moves || !state.movable()) continue;
     memory[i] = memory_.of(LocalRank(static_cast<int>(i)), state.process);
   }
@@ -90,7 +90,13 @@ std::vector<FollowingMemory> MappingRound::memory_of_moved(const Mapping& mappin
 }
 
 std::vector<FollowingMemory> MappingRound::following_memory(const Mapping& mapping) {
-  return placement_.memory_follows() ? memory_of_moved(mapping) : std::vector<FollowingMemory>();
+  if (!placement_.memory_follows()) return {};
+  return memory_of_moved(mapping_of_memory(), mapping);
+}
+
+// The mapping under which the ranks have their memory near.
+const Mapping& MappingRound::mapping_of_memory() const {
+  return placement_.has_left_memory() ? memory_at_ : placement_.current();
 }
 
 Cost MappingRound::cost_of(const Mapping& mapping, const CounterDelta& delta) const {
@@ -134,8 +140,10 @@ Candidate MappingRound::candidate(Option& option) {
           placement_.changes(option.mapping),
           moves_many(placement_.slots().slots, model_, placement_.current(), option.mapping),
           [this, &option, memory] {
-            return migration_seconds(model_, placement_.slots().slots, placement_.current(),
-                                     option.mapping, memory(), placement_.memory_follows());
+            const bool follows = placement_.memory_follows();
+            return migration_seconds(model_, placement_.slots().slots,
+                                     follows ? mapping_of_memory() : placement_.current(),
+                                     option.mapping, memory(), follows);
           },
           [this, &option, memory] { return placement_.pages_fit(option.mapping, memory()); },
           option.is_ruled_out};
@@ -146,7 +154,7 @@ std::function<double()> MappingRound::price_of_memory() {
   if (!placement_.has_left_memory()) return {};
   return [this] {
     return migration_seconds(model_, placement_.slots().slots, memory_at_, placement_.current(),
-                             memory_of_moved(memory_at_), true);
+                             memory_of_moved(memory_at_, placement_.current()), true);
   };
 }
 
@@ -163,6 +171,7 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
       std::accumulate(delta.off_node.begin(), delta.off_node.end(), delta.traffic.total()),
       used - std::exchange(cpu_seconds_, used)};
   if (const auto clear = decider_.observe(seen)) return *clear;
+  placement_.judge_moves(decider_.judges_moves());
   auto mapped = map(delta, cost_now);
   if (!mapped) {
     placement_.notes().insert(mapped.error().message());
@@ -306,6 +315,7 @@ void MappingRound::note_applied(const ApplyResult& applied, const CounterDelta& 
 
 std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delta) {
   if (placement_.keeps_bindings()) return std::nullopt;
+  placement_.judge_moves(false);
   const Mapping nearer = placement_.inside_allowed(ranks_);
   if (!placement_.changes(nearer) || !placement_.pages_fit(nearer, following_memory(nearer)))
     return std::nullopt;
@@ -321,6 +331,7 @@ std::optional<ReportInterval> MappingRound::follow_cpuset(const CounterDelta& de
   const Cost now = cost_of(placement_.current(), delta);
   ReportInterval line = line_of(delta, now);
   const TrafficChange levels = levels_of(delta.traffic, now);
+  placement_.judge_moves(false);
   const auto applied = placement_.follow_cpuset(whole_, ranks_);
   if (!applied) return std::nullopt;
   count_levels(levels, line);

@@ -74,7 +74,8 @@ class MappingRound {
   std::function<double()> price_of_memory();
   Decision decide(const CounterDelta& delta, double seconds, double cost_now, Mapping& chosen);
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
-  std::vector<FollowingMemory> memory_of_moved(const Mapping& mapping);
+  std::vector<FollowingMemory> memory_of_moved(const Mapping& from, const Mapping& to);
+  const Mapping& mapping_of_memory() const;
   std::vector<FollowingMemory> following_memory(const Mapping& mapping);
   CostModel model_of_step() const;
   TrafficChange levels_of(const Traffic& traffic, const Cost& now) const;

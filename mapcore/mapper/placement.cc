@@ -40,8 +40,8 @@ bool some_share_cores(const SlotSet& slots) {
 }
 
 constexpr const char* kLeftToKernel =
-    "kernel.numa_balancing is on: pages are left to the kernel, and follow their rank later if the "
-    "program does not save half of the predicted time (memory=follow moves them at once)";
+    "kernel.numa_balancing is on: the kernel moves pages too; those of moved ranks follow later if "
+    "the program does not save half of the predicted time (memory=follow moves them at once)";
 
 }  // namespace
 
@@ -55,9 +55,9 @@ Placement::Pages Placement::pages_after_moves() {
         "not memory controllers");
     return Pages::kStay;
   }
-  if (memory_ == Memory::kFollow || memory_follows() || !numa_balancing_on()) return Pages::kFollow;
-  notes_.insert(kLeftToKernel);
-  return Pages::kLeft;
+  if (memory_ == Memory::kFollow || pages_ == Pages::kFollow) return Pages::kFollow;
+  if (kernel_balances_) notes_.insert(kLeftToKernel);
+  return Pages::kLater;
 }
 
 Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus_per_task,
@@ -79,6 +79,8 @@ Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus
   placement.note_starts(machine.all_pus());
   placement.memory_ = memory;
   placement.real_ = real;
+  placement.kernel_balances_ = numa_balancing_on();
+  placement.judge_moves(false);
   placement.pages_ = placement.pages_after_moves();
   placement.add_plan_notes(masks.size());
   return placement;
@@ -170,15 +172,15 @@ bool Placement::pages_fit(const Mapping& wanted, std::span<const FollowingMemory
 }
 
 void Placement::follow_with_pages(const Ranks& ranks) {
-  if (memory_follows() && !page_moves_.empty()) page_moves_.run(ranks, notes_);
+  if (!has_left_ && !page_moves_.empty()) page_moves_.run(ranks, notes_);
 }
 
 void Placement::begin_to_follow() {
   pages_ = Pages::kFollow;
+  has_left_ = false;
   notes_.erase(kLeftToKernel);
   notes_.insert(
-      "pages follow moved ranks, because the program did not save half of the predicted time "
-      "without them");
+      "pages follow moved ranks, because half of the predicted gain was not seen without them");
 }
 
 void Placement::bring_left_memory(const Ranks& ranks) {
@@ -215,6 +217,7 @@ ApplyResult Placement::bind(std::span<const RankMove> moves, const Homes& before
     if (from.node != to.node) ++bindings_[rank].migrations;
     if (pages_ != Pages::kStay) page_moves_.add(rank, from.all, to.all);
   }
+  has_left_ = !memory_follows();
   follow_with_pages(ranks);
   return result;
 }

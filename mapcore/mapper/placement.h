@@ -36,9 +36,15 @@ class Placement {
   const Mapping& current() const { return current_; }
   const CpuSet& cpus_of(LocalRank rank) const { return slot_of(current_, rank).pus; }
   const RankBindings& bindings() const { return bindings_; }
-  bool memory_follows() const { return pages_ == Pages::kFollow; }
-  // True if pages of moved ranks were left to the kernel (memory=auto).
-  bool has_left_memory() const { return pages_ == Pages::kLeft && !page_moves_.empty(); }
+  // With memory=auto, pages are left behind first if somebody sees whether the program needs them:
+  // the caller, who judges moves by the program's pace, or the kernel, if it balances.
+  void judge_moves(bool are_judged) { leaves_ = are_judged || kernel_balances_; }
+  // True if pages follow the moves that come now.
+  bool memory_follows() const {
+    return pages_ == Pages::kFollow || (pages_ == Pages::kLater && !leaves_);
+  }
+  // True if pages of moved ranks were left behind.
+  bool has_left_memory() const { return has_left_ && !page_moves_.empty(); }
   // Brings these pages to their ranks. From now on pages follow at once.
   void bring_left_memory(const Ranks& ranks);
   // Leaves these pages where they are. From now on pages follow at once.
@@ -92,9 +98,9 @@ class Placement {
   std::optional<ApplyResult> follow_cpuset(const Machine& machine, Ranks& ranks);
 
  private:
-  // The rule for the pages of a rank that changes its NUMA node. kLeft: they are left to the kernel
-  // until the program shows that it needs them.
-  enum class Pages { kStay, kLeft, kFollow };
+  // The rule for the pages of a rank that changes its NUMA node. kLater: they follow at once or are
+  // left behind, see judge_moves().
+  enum class Pages { kStay, kLater, kFollow };
   Pages pages_after_moves();
   void begin_to_follow();
   // The NUMA nodes of a rank's slot, kernel's numbers.
@@ -124,6 +130,9 @@ class Placement {
   Memory memory_ = Memory::kAuto;
   bool real_ = true;
   Pages pages_ = Pages::kStay;
+  bool kernel_balances_ = false;
+  bool leaves_ = false;    // pages of moves that come now, if kLater
+  bool has_left_ = false;  // the pages in page_moves_
   std::set<std::string> notes_;
 };
 

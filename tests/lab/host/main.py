@@ -39,7 +39,7 @@ def options(words):
     parser.add_argument("--settle", type=int, default=2000, metavar="MS", help="with online ranks sleep so long before simulated time starts, so that "
                         "the mapper has read the topology by then; 0: its start is part of the time (default: %(default)s)")
     parser.add_argument("--sysctl", action="append", default=[], metavar="NAME=VALUE",
-                        help="a setting of the guest's kernel, such as kernel.numa_balancing=0, with which memory=auto lets pages follow; may be repeated")
+                        help="a setting of the guest's kernel, such as kernel.numa_balancing=0, with which it moves no pages by itself; may be repeated")
     parser.add_argument("--window", type=int, default=1000, metavar="NS", help="how far vCPUs may be apart (default: 1000)")
     parser.add_argument("--build", default=str(TREE / "build/dev"), help="build directory (default: build/dev)")
     parser.add_argument("--timeout", type=int, default=24 * 3600, metavar="S", help="most seconds of the host for one machine")

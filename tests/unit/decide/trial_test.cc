@@ -179,8 +179,32 @@ TEST_CASE("after the trial each twelve intervals are compared with the pace befo
   CHECK_FALSE(trial.shortfall());
   run(trial, 12, 95);
   CHECK(trial.shortfall());
-  trial.add({95, 1, true});
+}
+
+TEST_CASE("in a new phase all of a promise is missed until memory was brought or ranks moved") {
+  for (const bool is_judged : {true, false}) {
+    Trial trial = moved_after(3, 100);
+    run(trial, is_judged ? 1 + 3 : 1 + 2, 110);
+    trial.add({100, 1, true});
+    run(trial, 1, 100);
+    CHECK_FALSE(trial.shortfall());
+    run(trial, 1, 100);
+    CHECK(trial.shortfall() == 0.02);
+    CHECK(trial.had_no_result() == !is_judged);
+    trial.brought();
+    CHECK_FALSE(trial.shortfall());
+  }
+}
+
+TEST_CASE("moves without a known pace are not missed as moves that were judged") {
+  Trial trial;
+  trial.moved(0.1);
+  run(trial, 3, 100);
   CHECK_FALSE(trial.shortfall());
+  trial.add({100, 1, true});
+  run(trial, 2, 100);
+  CHECK(trial.shortfall() == 0.1);
+  CHECK_FALSE(trial.had_no_result());
 }
 
 TEST_CASE("moves after a trial are compared with the pace since the trial began") {
@@ -314,6 +338,26 @@ TEST_CASE("memory is brought if the program becomes slow without it after the tr
   CHECK(program.count(DecisionKind::kBrings) == 1);
   CHECK(program.count(DecisionKind::kSlower) == 0);
   CHECK(program.is_there);
+}
+
+TEST_CASE("ranks leave memory behind only if their moves will be judged") {
+  Decider decider({.tries = true});
+  bool is_there = false;
+  const auto step = [&](int peer) {
+    const Traffic traffic(CommMatrix::from_entries(3, {{0, peer, 1e6, 1}}));
+    REQUIRE(!decider.observe({traffic, 1, 0.1, 0.1, false, 1e6}));
+    const bool judges = decider.judges_moves();
+    const Candidate away{0.05, !is_there, false, [] { return 0.001; }, {}};
+    is_there = decider.decide(away, {}).moves() || is_there;
+    return judges;
+  };
+  CHECK_FALSE(step(1));
+  CHECK_FALSE(step(1));
+  CHECK(step(1));
+  CHECK(is_there);
+  CHECK(step(1));
+  CHECK_FALSE(step(2));  // before the moves were judged
+  for (int i = 0; i < 9; ++i) CHECK_FALSE(step(2));
 }
 
 TEST_CASE("the ledger counts the price of memory that is brought") {
