@@ -149,9 +149,9 @@ Candidate MappingRound::candidate(Option& option) {
           option.is_ruled_out};
 }
 
-// Empty if moved ranks left no memory behind.
+// Empty if moved ranks left no memory behind, or came back to it.
 std::function<double()> MappingRound::price_of_memory() {
-  if (!placement_.has_left_memory()) return {};
+  if (!placement_.has_left_memory() || !placement_.changes(memory_at_)) return {};
   return [this] {
     return migration_seconds(model_, placement_.slots().slots, memory_at_, placement_.current(),
                              memory_of_moved(memory_at_, placement_.current()), true);

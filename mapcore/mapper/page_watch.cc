@@ -50,6 +50,7 @@ void PageWatch::look_at(LocalRank rank, Placement& placement, const RankState& s
   auto pages = sample_pages(state.process);
   if (!pages) return;
   seen.pages = std::move(pages);
+  seen.is_left = placement.has_left_memory(rank);
   if (!(std::exchange(seen.cpus, cpus) == cpus)) seen.looks = 0;
   ++seen.looks;
   const PagesByNode ordinary = in_ordinary_memory(*seen.pages, machine);
@@ -89,9 +90,10 @@ std::string PageWatch::note(const Ranks& ranks) const {
   RankList far;
   double most = 0;
   for (const LocalRank rank : seen_.ids()) {
-    if (!seen_[rank].pages || seen_[rank].far < kMuch) continue;
+    const Seen& seen = seen_[rank];
+    if (!seen.pages || seen.far < kMuch || seen.is_left) continue;
     far.add(ranks.at(rank).world);
-    most = std::max(most, seen_[rank].far);
+    most = std::max(most, seen.far);
   }
   if (far.empty()) return "";
   return fmt::format(

@@ -26,16 +26,18 @@ class PageWatch {
   void look(Placement& placement, const Ranks& ranks, bool brings);
 
   void fill(LocalRank rank, ReportRank& line) const;
-  // The ranks with many far pages; empty if there is none.
+  // The ranks with many far pages, without those that left their pages behind when they were moved;
+  // empty if there is none.
   std::string note(const Ranks& ranks) const;
 
  private:
   struct Seen {
     std::optional<PagesByNode> pages;  // at the last look
     double far = 0;
-    CpuSet cpus;        // of the rank at the last look
-    int looks = 0;      // at these CPUs
-    CpuSet brought_to;  // CPUs that its pages were asked to follow to
+    bool is_left = false;  // Placement::has_left_memory()
+    CpuSet cpus;           // of the rank at the last look
+    int looks = 0;         // at these CPUs
+    CpuSet brought_to;     // CPUs that its pages were asked to follow to
   };
   using Clock = std::chrono::steady_clock;
   void look_at(LocalRank rank, Placement& placement, const RankState& state, bool brings);

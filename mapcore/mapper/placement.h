@@ -43,7 +43,8 @@ class Placement {
   bool memory_follows() const {
     return pages_ == Pages::kFollow || (pages_ == Pages::kLater && !leaves_);
   }
-  // True if pages of moved ranks were left behind.
+  // True if pages of moved ranks were left behind, of this rank or of any.
+  bool has_left_memory(LocalRank rank) const { return has_left_ && !page_moves_.of(rank).empty(); }
   bool has_left_memory() const { return has_left_ && !page_moves_.empty(); }
   // Brings these pages to their ranks. From now on pages follow at once.
   void bring_left_memory(const Ranks& ranks);
