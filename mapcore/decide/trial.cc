@@ -79,15 +79,17 @@ void Trial::moved_back(bool had_left_memory) {
 
 void Trial::end_phase() {
   had_no_result_ = had_no_result_ || (is_on() && latest_.looks < kLooksAfter);
-  before_ = now_ = latest_ = {};
-  missed_.reset();
-  if (promised_ > 0) missed_ = promise();
-  skips_ = false;
+  const double missed = promise();
+  forget();
+  promised_ = missed;
+  if (missed > 0) missed_ = missed;
 }
 
 void Trial::forget() {
+  before_ = now_ = latest_ = {};
+  missed_.reset();
   promised_ = 0;
-  end_phase();
+  skips_ = false;
 }
 
 double Trial::promise() const { return std::min(promised_, kMostPromise); }

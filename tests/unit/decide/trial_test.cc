@@ -196,6 +196,15 @@ TEST_CASE("in a new phase all of a promise is missed until memory was brought or
   }
 }
 
+TEST_CASE("a trial that ends because ranks moved for another reason misses nothing") {
+  Trial trial = moved_after(3, 100);
+  trial.forget();
+  CHECK_FALSE(trial.had_no_result());
+  trial.add({100, 1, true});
+  run(trial, 2, 100);
+  CHECK_FALSE(trial.shortfall());
+}
+
 TEST_CASE("moves without a known pace are not missed as moves that were judged") {
   Trial trial;
   trial.moved(0.1);
