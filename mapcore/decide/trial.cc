@@ -46,7 +46,7 @@ void Trial::add(const Look& look) {
   now_.add(look.bytes, look.seconds);
   if (before_.looks == 0) return;
   if (latest_.looks == kMostLooks) {
-    missed_ = missed();
+    missed_ = not_shown();
     is_over_ = has_passed_ = true;
     latest_ = {};
   }
@@ -94,12 +94,16 @@ void Trial::forget() {
 
 double Trial::promise() const { return std::min(promised_, kMostPromise); }
 
-bool Trial::is_below(double share) const {
-  if (before_.looks == 0 || latest_.looks < kLooksAfter) return false;
+double Trial::doubt() const {
   const int freedom = before_.looks + latest_.looks - 2;
   const double variance = (before_.deviation() + latest_.deviation()) / freedom;
   const double error = std::sqrt(variance * (1 / before_.seconds + 1 / latest_.seconds));
-  return share * before_.mean() - latest_.mean() > errors_needed(freedom) * error;
+  return errors_needed(freedom) * error;
+}
+
+bool Trial::is_below(double share) const {
+  return before_.looks > 0 && latest_.looks >= kLooksAfter &&
+         share * before_.mean() - latest_.mean() > doubt();
 }
 
 std::optional<double> Trial::loss() const {
@@ -114,8 +118,17 @@ std::optional<double> Trial::shortfall() const {
 }
 
 std::optional<double> Trial::missed() const {
-  if (!is_below(1 / (1 - promise() / 2))) return std::nullopt;
-  return 1 - (1 - promise()) * latest_.mean() / before_.mean();
+  return is_below(pace_of_half()) ? std::optional(unseen()) : std::nullopt;
 }
+
+std::optional<double> Trial::not_shown() const {
+  const double faster = latest_.mean() - before_.mean();
+  const bool is_shown = faster > doubt() && latest_.mean() >= pace_of_half() * before_.mean();
+  return is_shown || unseen() <= 0 ? std::nullopt : std::optional(unseen());
+}
+
+double Trial::pace_of_half() const { return 1 / (1 - promise() / 2); }
+
+double Trial::unseen() const { return 1 - (1 - promise()) * latest_.mean() / before_.mean(); }
 
 }  // namespace ondeloc

@@ -17,8 +17,10 @@
 //
 // A trial lasts for twelve intervals. Each further twelve intervals are compared with the pace
 // before the moves too, until the phase ends or ranks move, because the kernel may move memory that
-// was left to it to a worse node later. They only tell if the moves fall short. Nobody moves
-// back for a loss in them: programs become slower by themselves in hours.
+// was left behind to a worse node later. They only tell if the moves fall short. Nobody moves back
+// for a loss in them: programs become slower by themselves in hours. From the end of the trial on
+// the moves also fall short unless the program is faster than before them by Student's test,
+// because the pace of an uneven program may hide a loss.
 // Thread safety: a value, one thread.
 #pragma once
 
@@ -51,10 +53,10 @@ class Trial {
   // Empty if it is not slower, or if this is not known.
   std::optional<double> loss() const;
   // The share of the present time that the program would save if the promise were kept: 0.102 if
-  // moves that promised 12 % saved 2 %. Empty if they saved at least half of the promise, or if
-  // this is not known. After the trial it is that of the last twelve intervals that were compared.
-  // Once the pace of a new phase is known, it is the promise, because each pattern may need the
-  // memory.
+  // moves that promised 12 % saved 2 %. Empty if they saved at least half of the promise; during
+  // the trial also if this is not known. After the trial it is that of the last twelve intervals
+  // that were compared. Once the pace of a new phase is known, it is the promise, because each
+  // pattern may need the memory.
   std::optional<double> shortfall() const;
   // True from moves until the end of their trial: twelve intervals, or a new phase.
   bool is_on() const { return before_.looks > 0 && !is_over_; }
@@ -80,11 +82,18 @@ class Trial {
   };
 
   void end_phase();
-  double promise() const;             // share of the time
-  bool is_below(double share) const;  // of the pace before the moves, by Student's test
+  double promise() const;  // share of the time
+  // If half of the promise is kept, a share of the pace before the moves.
+  double pace_of_half() const;
+  // The part of the promise that is not seen, a share of the present time; < 0: more is seen.
+  double unseen() const;
+  // Paces that differ by more are different by Student's test.
+  double doubt() const;
+  bool is_below(double share) const;  // of the pace before the moves, by that test
   std::optional<double> missed() const;
+  std::optional<double> not_shown() const;
 
-  Pace before_;  // the moves; empty if nothing is compared with it
+  Pace before_;  // in the phase before the moves; empty if nothing is compared with it
   Pace now_;     // since the phase began or ranks moved
   Pace latest_;  // the part of now_ that is compared: at most twelve intervals
   double promised_ = 0, broken_ = 0;

@@ -171,7 +171,7 @@ TEST_CASE("after the trial each twelve intervals are compared with the pace befo
   run(trial, 1 + 12, 102);
   run(trial, 12, 95);
   CHECK_FALSE(trial.shortfall());
-  run(trial, 1, 95);
+  run(trial, 1, 102);
   REQUIRE(trial.shortfall());
   CHECK(*trial.shortfall() == Approx(1 - 0.98 * 0.95).margin(0.01));
   CHECK_FALSE(trial.loss());
@@ -179,6 +179,22 @@ TEST_CASE("after the trial each twelve intervals are compared with the pace befo
   CHECK_FALSE(trial.shortfall());
   run(trial, 12, 95);
   CHECK(trial.shortfall());
+}
+
+TEST_CASE("after the trial an uneven program has to show that it is faster") {
+  for (const double after : {0.9, 1.0, 1.15, 1.3}) {
+    Trial trial;
+    trial.add({1, 1, true});
+    for (const double pace : {100, 60, 140}) trial.add({pace, 1});
+    trial.moved(0.2);
+    trial.add({1, 1});
+    for (int i = 0; i < 12; ++i) trial.add({after * (i % 2 == 0 ? 70 : 130), 1});
+    CAPTURE(after);
+    CHECK_FALSE(trial.shortfall());
+    trial.add({100, 1});
+    CHECK(trial.has_passed());
+    CHECK(trial.shortfall().value_or(0) == Approx(std::max(0.0, 1 - 0.8 * after)));
+  }
 }
 
 TEST_CASE("in a new phase all of a promise is missed until memory was brought or ranks moved") {
