@@ -49,6 +49,7 @@ std::optional<Decision> Decider::observe(const Observation& seen) {
   seconds_ = seen.seconds;
   cost_now_ = seen.cost_now;
   cost_start_ = seen.cost_start;
+  since_moves_ += seconds_;
   const double age = age_of_phase(seen);
   ledger_.add(cost_now_, cost_start_);
   if (seen.sent > 0) trial_.add({seen.sent, seconds_, phase_.is_new(), seen.own});
@@ -74,7 +75,7 @@ Decision Decider::undecided(DecisionKind kind) const {
 }
 
 Decision Decider::decide(const Candidate& wanted, const Candidate& start, const Candidate& tried,
-                         const std::function<double()>& bringing) {
+                         const Candidate& bringing) {
   // The ways back come first: what is lost so far is certain, a gain is only predicted.
   std::optional<Decision> back;
   if (tries()) {
@@ -84,12 +85,13 @@ Decision Decider::decide(const Candidate& wanted, const Candidate& start, const 
   if (!back && options_.rule == Decide::kAuto) back = way_back(start);
   Decision decision = back ? *back : judge(wanted);
   if (decision.moves() && options_.rule == Decide::kNever) decision.kind = DecisionKind::kWatched;
-  note_moves(decision, static_cast<bool>(bringing));
+  note_moves(decision, bringing.changes_cpus);
   return decision;
 }
 
 void Decider::note_moves(const Decision& decision, bool has_left_memory) {
   if (decision.acts()) ledger_.add_migration(decision.migration);
+  if (decision.moves()) since_moves_ = 0;
   if (decision.kind == DecisionKind::kBrings) trial_.brought();
   if (decision.kind == DecisionKind::kRemaps) trial_.moved(decision.gain / seconds_);
   if (decision.kind == DecisionKind::kReturns) trial_.forget();
@@ -113,24 +115,31 @@ NextLook Decider::next_look(const Decision& decision) const {
 std::optional<Decision> Decider::undo(const Candidate& tried) const {
   const auto loss = trial_.loss();
   if (!loss || !tried.changes_cpus) return std::nullopt;
-  const Decision decision = measured(DecisionKind::kSlower, *loss, tried.migration());
+  const Decision decision = measured(DecisionKind::kSlower, *loss, tried.migration(), horizon_);
   if (decision.gain <= decision.threshold || !has_room(tried)) return std::nullopt;
   return decision;
 }
 
-std::optional<Decision> Decider::bring(const std::function<double()>& bringing) const {
-  const auto shortfall = trial_.shortfall();
-  if (!shortfall || !bringing) return std::nullopt;
-  const Decision decision = measured(DecisionKind::kBrings, *shortfall, bringing());
-  return decision.gain > decision.threshold ? std::optional(decision) : std::nullopt;
+std::optional<Decision> Decider::bring(const Candidate& bringing) const {
+  auto share = trial_.shortfall();
+  if (!share || !bringing.changes_cpus) return std::nullopt;
+  if (trial_.is_shortfall_assumed())
+    share = std::min(*share, (bringing.cost - cost_now_) / seconds_);
+  if (*share <= 0) return std::nullopt;
+  const double horizon = trial_.is_unjudged() ? std::max(horizon_, since_moves_) : horizon_;
+  const Decision decision = measured(DecisionKind::kBrings, *share, bringing.migration(), horizon);
+  if (decision.gain <= decision.threshold || !has_room(bringing)) return std::nullopt;
+  return decision;
 }
 
 // `share`: the gain as a share of the time.
-Decision Decider::measured(DecisionKind kind, double share, double migration) const {
+Decision Decider::measured(DecisionKind kind, double share, double migration,
+                           double horizon) const {
   Decision decision = undecided(kind);
   decision.gain = share * seconds_;
   decision.migration = migration;
-  decision.threshold = migration * seconds_ / horizon_;
+  decision.horizon = horizon;
+  decision.threshold = migration * seconds_ / horizon;
   return decision;
 }
 

@@ -19,11 +19,13 @@
 // the ranks sent less in a second after moves than before them, they move back, and a further gain
 // has to be twice the gain that was promised. If the ranks left memory behind, and the program
 // saves less than half of the promised time, their memory is brought first, or later in the phase.
-// In a later phase, whose pace is another one, they are taken to save nothing without it. If the
-// memory costs too much so early, the ranks may move back, and later once more with it. For all
-// this it needs the pace before the moves. So the search and the moves wait until that pace is
-// known, which takes three looks at a phase, but not longer than the first six looks of the run. A
-// replay cannot do so, because the recorded pace is that of the recorded mapping.
+// In a later phase, whose pace is another one, they are taken to save nothing without it, and to
+// save with it what the model predicts there. If no phase was long enough to judge the moves, the
+// memory has to pay over all the time since then, not over the present phase. If the memory costs
+// too much so early, the ranks may move back, and later once more with it. For all this it needs
+// the pace before the moves. So the search and the moves wait until that pace is known, which takes
+// three looks at a phase, but not longer than the first six looks of the run. A replay cannot do
+// so, because the recorded pace is that of the recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static
@@ -148,12 +150,13 @@ class Decider {
   double gain_needed() const { return gain_needed(0); }
   // `wanted`: the algorithm's mapping; `start`: the way back to the mapping at the start; `tried`:
   // the way back to the mapping that was in force when is_on_trial() was false for the last time;
-  // `bringing`: predicted seconds of bringing the memory that moved ranks left behind, empty if
-  // they left none. If the decision moves ranks, the caller applies that mapping: the ledger counts
-  // its migration. After kBrings the caller brings the memory. After kBrings, and after kSlower if
+  // `bringing`: the memory that moved ranks left behind comes to them; its cost is that of the
+  // mapping under which this memory is near, and it changes CPUs if there is such memory. If the
+  // decision moves ranks, the caller applies that mapping: the ledger counts its migration. After
+  // kBrings the caller brings the memory. After kBrings, and after kSlower if
   // memory was left behind, the prices of all moves to come have to contain the memory.
   Decision decide(const Candidate& wanted, const Candidate& start, const Candidate& tried = {},
-                  const std::function<double()>& bringing = {});
+                  const Candidate& bringing = {});
   // When the next interval should end; to be called after the decision for the present one.
   NextLook next_look(const Decision& decision) const;
   // Moves were made and are not yet judged.
@@ -174,9 +177,9 @@ class Decider {
   Decision judge(const Candidate& wanted) const;
   DecisionKind weigh(const Candidate& wanted, const Decision& numbers) const;
   std::optional<Decision> way_back(const Candidate& start) const;
-  std::optional<Decision> bring(const std::function<double()>& bringing) const;
+  std::optional<Decision> bring(const Candidate& bringing) const;
   std::optional<Decision> undo(const Candidate& tried) const;
-  Decision measured(DecisionKind kind, double share, double migration) const;
+  Decision measured(DecisionKind kind, double share, double migration, double horizon) const;
   void note_moves(const Decision& decision, bool has_left_memory);
   double age_of_phase(const Observation& seen);
   double until_next_look() const;  // seconds, if no rank moves
@@ -193,6 +196,7 @@ class Decider {
   Ledger ledger_;
   Trial trial_;
   double seconds_ = 0, cost_now_ = 0, cost_start_ = 0, horizon_ = 0;  // of the present interval
+  double since_moves_ = 0;                                            // seconds
 };
 
 }  // namespace ondeloc

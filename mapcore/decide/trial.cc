@@ -59,7 +59,7 @@ void Trial::moved(double promised) {
   if (!is_on()) {
     before_ = knows_pace() ? now_ : Pace();
     promised_ = 0;
-    is_over_ = false;
+    is_over_ = is_unjudged_ = is_assumed_ = false;
   }
   promised_ += promised;
   brought();
@@ -78,18 +78,24 @@ void Trial::moved_back(bool had_left_memory) {
 }
 
 void Trial::end_phase() {
-  had_no_result_ = had_no_result_ || (is_on() && latest_.looks < kLooksAfter);
+  const bool ends_early = is_on() && latest_.looks < kLooksAfter;
+  const bool had_no_pace = promised_ > 0 && before_.looks == 0 && !is_assumed_;
+  const bool is_unjudged = is_unjudged_ || ends_early || had_no_pace;
   const double missed = promise();
   forget();
+  had_no_result_ = had_no_result_ || ends_early;
   promised_ = missed;
-  if (missed > 0) missed_ = missed;
+  if (missed <= 0) return;
+  missed_ = missed;
+  is_assumed_ = true;
+  is_unjudged_ = is_unjudged;
 }
 
 void Trial::forget() {
   before_ = now_ = latest_ = {};
   missed_.reset();
   promised_ = 0;
-  skips_ = false;
+  skips_ = is_assumed_ = is_unjudged_ = false;
 }
 
 double Trial::promise() const { return std::min(promised_, kMostPromise); }
@@ -114,7 +120,7 @@ std::optional<double> Trial::loss() const {
 
 std::optional<double> Trial::shortfall() const {
   if (is_on()) return missed();
-  return knows_pace() ? missed_ : std::nullopt;
+  return is_unjudged_ || knows_pace() ? missed_ : std::nullopt;
 }
 
 std::optional<double> Trial::missed() const {

@@ -55,9 +55,13 @@ class Trial {
   // The share of the present time that the program would save if the promise were kept: 0.102 if
   // moves that promised 12 % saved 2 %. Empty if they saved at least half of the promise; during
   // the trial also if this is not known. After the trial it is that of the last twelve intervals
-  // that were compared. Once the pace of a new phase is known, it is the promise, because each
-  // pattern may need the memory.
+  // that were compared. Once the pace of a new phase is known, or at once if nothing has judged
+  // these moves, it is the promise, because each pattern may need the memory.
   std::optional<double> shortfall() const;
+  // True if shortfall() is that promise.
+  bool is_shortfall_assumed() const { return !is_on() && is_assumed_; }
+  // True if the phase of the last moves ended before they could be judged.
+  bool is_unjudged() const { return is_unjudged_; }
   // True from moves until the end of their trial: twelve intervals, or a new phase.
   bool is_on() const { return before_.looks > 0 && !is_over_; }
   // True if the next interval with traffic holds the moves and does not count.
@@ -103,6 +107,8 @@ class Trial {
   bool skips_ = false;
   bool is_over_ = false;  // the trial of the last moves; before_ is watched further
   bool has_passed_ = false, had_no_result_ = false;
+  bool is_assumed_ = false;   // missed_, because a phase ended
+  bool is_unjudged_ = false;  // the last moves
 };
 
 }  // namespace ondeloc

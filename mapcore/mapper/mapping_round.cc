@@ -89,11 +89,6 @@ std::vector<FollowingMemory> MappingRound::memory_of_moved(const Mapping& from, 
   return memory;
 }
 
-std::vector<FollowingMemory> MappingRound::following_memory(const Mapping& mapping) {
-  if (!placement_.memory_follows()) return {};
-  return memory_of_moved(mapping_of_memory(), mapping);
-}
-
 // The mapping under which the ranks have their memory near.
 const Mapping& MappingRound::mapping_of_memory() const {
   return placement_.has_left_memory() ? memory_at_ : placement_.current();
@@ -133,29 +128,34 @@ Mapping MappingRound::permitted(Mapping wanted, const CounterDelta& delta) const
 // gains, hence has_room.
 Candidate MappingRound::candidate(Option& option) {
   const auto memory = [this, &option]() -> const std::vector<FollowingMemory>& {
-    if (!option.memory) option.memory = following_memory(option.mapping);
+    if (!option.memory && option.follows)
+      option.memory = memory_of_moved(mapping_of_memory(), option.mapping);
+    if (!option.memory) option.memory.emplace();
     return *option.memory;
   };
   return {option.cost,
           placement_.changes(option.mapping),
           moves_many(placement_.slots().slots, model_, placement_.current(), option.mapping),
+          [this, &option, memory] { return price_of(option, memory()); },
           [this, &option, memory] {
-            const bool follows = placement_.memory_follows();
-            return migration_seconds(model_, placement_.slots().slots,
-                                     follows ? mapping_of_memory() : placement_.current(),
-                                     option.mapping, memory(), follows);
+            return placement_.pages_fit(mapping_of_memory(), option.mapping, memory());
           },
-          [this, &option, memory] { return placement_.pages_fit(option.mapping, memory()); },
           option.is_ruled_out};
 }
 
-// Empty if moved ranks left no memory behind, or came back to it.
-std::function<double()> MappingRound::price_of_memory() {
-  if (!placement_.has_left_memory() || !placement_.changes(memory_at_)) return {};
-  return [this] {
-    return migration_seconds(model_, placement_.slots().slots, memory_at_, placement_.current(),
-                             memory_of_moved(memory_at_, placement_.current()), true);
-  };
+// Ranks that come back to their memory fill their caches all the same.
+double MappingRound::price_of(const Option& option, std::span<const FollowingMemory> memory) const {
+  const SlotSet& slots = placement_.slots().slots;
+  const double of_ranks =
+      migration_seconds(model_, slots, placement_.current(), option.mapping, {}, false);
+  if (!option.follows) return of_ranks;
+  return std::max(of_ranks, migration_seconds(model_, slots, mapping_of_memory(), option.mapping,
+                                              memory, true));
+}
+
+// False if the ranks came back to the memory that they had left behind.
+bool MappingRound::is_memory_away() const {
+  return placement_.has_left_memory() && placement_.changes(memory_at_);
 }
 
 Decision MappingRound::decide(const CounterDelta& delta, double seconds, double cost_now,
@@ -171,22 +171,31 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
       std::accumulate(delta.off_node.begin(), delta.off_node.end(), delta.traffic.total()),
       used - std::exchange(cpu_seconds_, used)};
   if (const auto clear = decider_.observe(seen)) return *clear;
+  if (!placement_.has_left_memory()) memory_at_ = placement_.current();
+  placement_.judge_moves(false);
+  const bool follows_back = placement_.memory_follows();
   placement_.judge_moves(decider_.judges_moves());
+  const bool follows = placement_.memory_follows();
   auto mapped = map(delta, cost_now);
   if (!mapped) {
     placement_.notes().insert(mapped.error().message());
     return decider_.undecided(DecisionKind::kFailed);
   }
-  Option wanted{permitted(std::move(mapped->mapping), delta), 0, {}, mapped->is_ruled_out};
+  Option wanted{permitted(std::move(mapped->mapping), delta), follows, 0, {}, mapped->is_ruled_out};
   wanted.cost =
       wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, delta).total;
-  Option back{placement_.without_pinned(start_, ranks_), cost_start, {}};
+  Option back{placement_.without_pinned(start_, ranks_), follows_back, cost_start, {}};
   if (!decider_.is_on_trial()) proven_ = placement_.current();
-  Option proven{placement_.without_pinned(proven_, ranks_), 0, {}};
-  if (!placement_.has_left_memory()) memory_at_ = placement_.current();
+  Option proven{placement_.without_pinned(proven_, ranks_), follows, 0, {}};
+  Option left{placement_.current(), true, 0, {}};
+  const bool is_away = is_memory_away();
+  if (is_away) left.cost = cost_of(memory_at_, delta).total;
+  Candidate bringing = candidate(left);
+  bringing.changes_cpus = is_away;
   const Decision decision =
       decider_.decide(candidate(wanted), candidate(back),
-                      decider_.is_on_trial() ? candidate(proven) : Candidate(), price_of_memory());
+                      decider_.is_on_trial() ? candidate(proven) : Candidate(), bringing);
+  if (decision.kind == DecisionKind::kReturns) placement_.judge_moves(false);
   if (decision.kind == DecisionKind::kNoRoom)
     placement_.notes().insert(
         "a better mapping was not applied: a NUMA node has no room for the memory that would "
@@ -240,11 +249,11 @@ ReportInterval MappingRound::run(const CounterDelta& delta, double seconds) {
   note_decision(decision, line);
   line.compute_us =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-  const bool needs_memory = decision.kind == DecisionKind::kSlower && placement_.has_left_memory();
+  const bool needs_memory = decision.kind == DecisionKind::kSlower && is_memory_away();
   if (decision.moves()) note_applied(placement_.apply(chosen, ranks_), delta, line);
   if (decision.kind == DecisionKind::kBrings) placement_.bring_left_memory(ranks_);
-  // Most of the memory is where the ranks are again. Bringing the rest would hold them up.
-  if (needs_memory) placement_.let_memory_follow();
+  // Ranks that came back are not held up by what they have touched since.
+  if (needs_memory) placement_.let_memory_follow(!is_memory_away());
   next_look_ = decider_.next_look(decision);
   return line;
 }
@@ -316,8 +325,11 @@ void MappingRound::note_applied(const ApplyResult& applied, const CounterDelta& 
 std::optional<ReportInterval> MappingRound::follow_gpus(const CounterDelta& delta) {
   if (placement_.keeps_bindings()) return std::nullopt;
   placement_.judge_moves(false);
+  if (!placement_.has_left_memory()) memory_at_ = placement_.current();
   const Mapping nearer = placement_.inside_allowed(ranks_);
-  if (!placement_.changes(nearer) || !placement_.pages_fit(nearer, following_memory(nearer)))
+  if (!placement_.changes(nearer)) return std::nullopt;
+  if (placement_.memory_follows() &&
+      !placement_.pages_fit(memory_at_, nearer, memory_of_moved(memory_at_, nearer)))
     return std::nullopt;
   ReportInterval line = measure(delta);
   line.decision = name_of(DecisionKind::kFollows);

@@ -61,6 +61,7 @@ class MappingRound {
   // A mapping that could be applied, and the memory that would follow, read when it is needed.
   struct Option {
     Mapping mapping;
+    bool follows = false;  // the memory, at once
     double cost = 0;
     std::optional<std::vector<FollowingMemory>> memory;
     bool is_ruled_out = false;
@@ -71,12 +72,12 @@ class MappingRound {
   Result<KnownAnswer> map(const CounterDelta& delta, double cost_now);
   Mapping permitted(Mapping wanted, const CounterDelta& delta) const;
   Candidate candidate(Option& option);
-  std::function<double()> price_of_memory();
+  double price_of(const Option& option, std::span<const FollowingMemory> memory) const;
+  bool is_memory_away() const;
   Decision decide(const CounterDelta& delta, double seconds, double cost_now, Mapping& chosen);
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
   std::vector<FollowingMemory> memory_of_moved(const Mapping& from, const Mapping& to);
   const Mapping& mapping_of_memory() const;
-  std::vector<FollowingMemory> following_memory(const Mapping& mapping);
   CostModel model_of_step() const;
   TrafficChange levels_of(const Traffic& traffic, const Cost& now) const;
   void count_levels(const TrafficChange& levels, ReportInterval& line);

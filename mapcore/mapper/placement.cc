@@ -55,7 +55,9 @@ Placement::Pages Placement::pages_after_moves() {
         "not memory controllers");
     return Pages::kStay;
   }
-  if (memory_ == Memory::kFollow || pages_ == Pages::kFollow) return Pages::kFollow;
+  const bool is_asked_to_follow =
+      memory_ == Memory::kFollow || (memory_ == Memory::kAuto && !kernel_balances_);
+  if (is_asked_to_follow || pages_ == Pages::kFollow) return Pages::kFollow;
   if (kernel_balances_) notes_.insert(kLeftToKernel);
   return Pages::kLater;
 }
@@ -157,12 +159,13 @@ AllowedCpus Placement::constraints(const Ranks& ranks) const {
   return allowed;
 }
 
-bool Placement::pages_fit(const Mapping& wanted, std::span<const FollowingMemory> memory) const {
+bool Placement::pages_fit(const Mapping& before, const Mapping& wanted,
+                          std::span<const FollowingMemory> memory) const {
   std::vector<PageFlow> flows;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     if (memory[i].bytes == 0) continue;
     const LocalRank rank(static_cast<int>(i));
-    const Home from = home_of(current_, rank), to = home_of(wanted, rank);
+    const Home from = home_of(before, rank), to = home_of(wanted, rank);
     const auto share =
         static_cast<std::uint64_t>(memory[i].bytes) / std::max<std::size_t>(1, from.all.size());
     for (const NodePair& nodes : node_pairs(from.all, to.all))
@@ -177,7 +180,6 @@ void Placement::follow_with_pages(const Ranks& ranks) {
 
 void Placement::begin_to_follow() {
   pages_ = Pages::kFollow;
-  has_left_ = false;
   notes_.erase(kLeftToKernel);
   notes_.insert(
       "pages follow moved ranks, because half of the predicted gain was not seen without them");
@@ -185,12 +187,13 @@ void Placement::begin_to_follow() {
 
 void Placement::bring_left_memory(const Ranks& ranks) {
   begin_to_follow();
+  has_left_ = false;
   follow_with_pages(ranks);
 }
 
-void Placement::let_memory_follow() {
+void Placement::let_memory_follow(bool is_near) {
   begin_to_follow();
-  page_moves_.clear();
+  if (is_near) page_moves_.clear();
 }
 
 void Placement::bring_pages(LocalRank rank, std::span<const int> from) {

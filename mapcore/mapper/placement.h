@@ -36,8 +36,9 @@ class Placement {
   const Mapping& current() const { return current_; }
   const CpuSet& cpus_of(LocalRank rank) const { return slot_of(current_, rank).pus; }
   const RankBindings& bindings() const { return bindings_; }
-  // With memory=auto, pages are left behind first if somebody sees whether the program needs them:
-  // the caller, who judges moves by the program's pace, or the kernel, if it balances.
+  // With memory=later, pages are left behind first if somebody sees whether the program needs them:
+  // the caller, who judges moves by the program's pace, or the kernel, if it balances. With
+  // memory=auto, only if the kernel balances.
   void judge_moves(bool are_judged) { leaves_ = are_judged || kernel_balances_; }
   // True if pages follow the moves that come now.
   bool memory_follows() const {
@@ -48,8 +49,9 @@ class Placement {
   bool has_left_memory() const { return has_left_ && !page_moves_.empty(); }
   // Brings these pages to their ranks. From now on pages follow at once.
   void bring_left_memory(const Ranks& ranks);
-  // Leaves these pages where they are. From now on pages follow at once.
-  void let_memory_follow();
+  // From now on pages follow at once. If the ranks came back to these pages (`is_near`), the rest
+  // of their memory stays where it is; otherwise it is brought with the next moves.
+  void let_memory_follow(bool is_near);
   std::set<std::string>& notes() { return notes_; }
   // True while a rank has still to be bound to its slot.
   bool awaits_ranks() const { return bindings_.any_needs_bind(); }
@@ -82,8 +84,9 @@ class Placement {
   // share its CPUs with a rank that waits to be moved.
   ApplyResult apply(const Mapping& wanted, Ranks& ranks);
   // True if the nodes have room for the pages that would follow. `memory`: of each rank, spread
-  // about evenly over the nodes of its slot; empty if no pages follow.
-  bool pages_fit(const Mapping& wanted, std::span<const FollowingMemory> memory) const;
+  // about evenly over the nodes of its slot in `before`; empty if no pages follow.
+  bool pages_fit(const Mapping& before, const Mapping& wanted,
+                 std::span<const FollowingMemory> memory) const;
   // Tries again to move pages that found no room when their rank was moved.
   void follow_with_pages(const Ranks& ranks);
   // Asks that pages of a rank which are on the nodes `from` (kernel's numbers, ascending) move to

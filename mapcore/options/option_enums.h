@@ -30,9 +30,11 @@ inline constexpr NamedValue<Transport> kTransportNames[] = {
     {"auto", Transport::kAuto}, {"shm", Transport::kShm}, {"pmix", Transport::kPmix}};
 constexpr std::span<const NamedValue<Transport>> named_values(Transport) { return kTransportNames; }
 
-enum class Memory { kAuto, kFollow, kStay };
-inline constexpr NamedValue<Memory> kMemoryNames[] = {
-    {"auto", Memory::kAuto}, {"follow", Memory::kFollow}, {"stay", Memory::kStay}};
+enum class Memory { kAuto, kFollow, kLater, kStay };
+inline constexpr NamedValue<Memory> kMemoryNames[] = {{"auto", Memory::kAuto},
+                                                      {"follow", Memory::kFollow},
+                                                      {"later", Memory::kLater},
+                                                      {"stay", Memory::kStay}};
 constexpr std::span<const NamedValue<Memory>> named_values(Memory) { return kMemoryNames; }
 
 // slot: every thread runs on all CPUs of its rank; cores: each busy thread has CPUs of its own;

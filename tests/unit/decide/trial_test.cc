@@ -203,11 +203,15 @@ TEST_CASE("in a new phase all of a promise is missed until memory was brought or
     run(trial, is_judged ? 1 + 3 : 1 + 2, 110);
     trial.add({100, 1, true});
     run(trial, 1, 100);
-    CHECK_FALSE(trial.shortfall());
+    CHECK(trial.shortfall().has_value() == !is_judged);
     run(trial, 1, 100);
     CHECK(trial.shortfall() == 0.02);
+    CHECK(trial.is_shortfall_assumed());
     CHECK(trial.had_no_result() == !is_judged);
+    CHECK(trial.is_unjudged() == !is_judged);
+    if (is_judged) trial.moved(0.03);
     trial.brought();
+    run(trial, 3, 100);
     CHECK_FALSE(trial.shortfall());
   }
 }
@@ -229,6 +233,7 @@ TEST_CASE("moves without a known pace are not missed as moves that were judged")
   trial.add({100, 1, true});
   run(trial, 2, 100);
   CHECK(trial.shortfall() == 0.1);
+  CHECK(trial.is_unjudged());
   CHECK_FALSE(trial.had_no_result());
 }
 
@@ -248,7 +253,7 @@ struct Program {
   double pace_there = 1;  // of the pace at the start
   double pace_far = 0;    // the same while the memory is not there; 0: memory is not left behind
   double price_memory = 0.1;  // seconds
-  bool is_memory_there = false, memory_follows = false;
+  bool is_memory_there = false, memory_follows = false, has_room = true;
   double cost_here = 0.1, cost_there = 0.07;
   bool is_there = false;
   double sent = 0;
@@ -264,9 +269,9 @@ struct Program {
     const auto price = [this] { return 0.01 + (memory_follows ? price_memory : 0); };
     const Candidate away{pace * cost_there, !is_there, false, price, {}};
     const Candidate home{pace * cost_here, is_there, false, price, {}};
-    const auto bringing = [this] { return price_memory; };
-    const Decision decision =
-        decider.decide(away, home, home, is_there && is_far ? bringing : std::function<double()>());
+    const Candidate bringing{pace * cost_here, is_there && is_far, false,
+                             [this] { return price_memory; }, [this] { return has_room; }};
+    const Decision decision = decider.decide(away, home, home, bringing);
     kinds.push_back(decision.kind);
     if (decision.kind == DecisionKind::kRemaps) is_there = true, is_memory_there = memory_follows;
     if (decision.kind == DecisionKind::kBrings) is_memory_there = memory_follows = true;
@@ -383,6 +388,34 @@ TEST_CASE("ranks leave memory behind only if their moves will be judged") {
   CHECK(step(1));
   CHECK_FALSE(step(2));  // before the moves were judged
   for (int i = 0; i < 9; ++i) CHECK_FALSE(step(2));
+}
+
+TEST_CASE("ranks move back to memory that has no room where they are") {
+  Program program{.pace_there = 1.04, .pace_far = 0.9, .has_room = false};
+  Decider decider({.tries = true});
+  for (int i = 0; i < 12; ++i) program.step(decider);
+  CHECK(program.count(DecisionKind::kBrings) == 0);
+  CHECK(program.count(DecisionKind::kSlower) == 1);
+}
+
+TEST_CASE("memory of moves that no phase judged pays over all phases since then") {
+  Decider decider({.tries = true});
+  bool is_there = false;
+  int brought_at = 0;
+  for (int i = 0; i < 60 && brought_at == 0; ++i) {
+    // Three intervals of one pattern, then two of each of two others in turn.
+    const int peer = i < 3 ? 1 : 2 + (i / 2) % 2;
+    const Traffic traffic(CommMatrix::from_entries(4, {{0, peer, 1e6, 1}}));
+    REQUIRE(!decider.observe({traffic, 1, is_there ? 0.05 : 0.1, 0.1, false, 1e6}));
+    const Candidate away{0.05, !is_there, false, [] { return 0.001; }, {}};
+    const Candidate bringing{0.1, is_there, false, [] { return 1.0; }, {}};
+    const Decision decision = decider.decide(away, {}, {}, bringing);
+    is_there = is_there || decision.moves();
+    if (decision.kind == DecisionKind::kBrings) brought_at = i;
+  }
+  // A price of 1 s, and 5 % of gain: 20 s after the moves in the third interval.
+  CHECK(brought_at > 20);
+  CHECK(brought_at < 26);
 }
 
 TEST_CASE("the ledger counts the price of memory that is brought") {

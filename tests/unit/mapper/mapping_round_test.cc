@@ -202,10 +202,13 @@ TEST_CASE("memory fits if as much leaves a node as comes to it", "[numa]") {
   Mapping swapped = placement->current();
   std::swap(swapped[1], swapped[2]);
   constexpr FollowingMemory kTooMuch{1e16, 0};
-  CHECK(placement->pages_fit(swapped, std::vector<FollowingMemory>{{}, kTooMuch, kTooMuch, {}}));
-  CHECK_FALSE(placement->pages_fit(swapped, std::vector<FollowingMemory>{{}, {}, kTooMuch, {}}));
-  CHECK(placement->pages_fit(swapped, std::vector<FollowingMemory>()));
-  CHECK(placement->pages_fit(placement->current(), std::vector<FollowingMemory>(4, kTooMuch)));
+  CHECK(placement->pages_fit(placement->current(), swapped,
+                             std::vector<FollowingMemory>{{}, kTooMuch, kTooMuch, {}}));
+  CHECK_FALSE(placement->pages_fit(placement->current(), swapped,
+                                   std::vector<FollowingMemory>{{}, {}, kTooMuch, {}}));
+  CHECK(placement->pages_fit(placement->current(), swapped, std::vector<FollowingMemory>()));
+  CHECK(placement->pages_fit(placement->current(), placement->current(),
+                             std::vector<FollowingMemory>(4, kTooMuch)));
 }
 
 namespace {

@@ -185,7 +185,7 @@ def rank_stays_with_its_memory():
     """A rank is not moved away from memory that could not follow; once there is room, it is moved, and may move back: moved_back().
     Under emulation the ranks send few bytes in a second: the predicted gain is a small share of the time, and it pays for moving the
     pages only after many intervals. The mapper does not look for room before."""
-    watched, went = one_to_the_other("together", "memory=follow,least-gain=0.001", lambda went, pages: not went,
+    watched, went = one_to_the_other("together", "memory=auto,least-gain=0.001", lambda went, pages: not went,
                                      lambda: decided("no-room"), lambda: decided("slower"))
     check(sum("no room" in note for note in watched.report["notes"]) == 1, f"{watched.report['notes']}")
     return f"moved: {went}; {watched.report['notes']}"
@@ -193,7 +193,7 @@ def rank_stays_with_its_memory():
 
 @scenario("2x4")
 def memory_comes_if_the_gain_does_not():
-    """With memory=auto ranks are moved without their pages at first. Moved ranks are slow wherever they are: their pages follow, and
+    """With memory=later ranks are moved without their pages at first. Moved ranks are slow wherever they are: their pages follow, and
     at last both go back. An emulated mapper takes some hundredths of a second for an interval: a longer interval lets it tell
     the program's pace."""
     pathlib.Path("/proc/sys/kernel/numa_balancing").write_text("0")
@@ -208,7 +208,7 @@ def memory_comes_if_the_gain_does_not():
     def are_together(nodes):
         return len(nodes) == 4 and nodes[0] == nodes[1] and nodes[2] == nodes[3] and None not in nodes
     watched = step("brings", ["-n4"], [TALK, "--bytes", 1 << 21, "--pause", 1000, "--away", 100000, "--memory", 64],
-                   online="interval=2s,max-interval=2s,least-gain=0.001", phases=[Phase("pair", over)])
+                   online="interval=2s,max-interval=2s,least-gain=0.001,memory=later", phases=[Phase("pair", over)])
     turns = [turn for turn in watched.report["intervals"] if turn["decision"] in ("remaps", "brings", "slower")]
     said = f"{[(turn['decision'], turn['moved'], turn['gain'], turn['threshold']) for turn in turns]}; {watched.report['notes']}"
     check([turn["decision"] for turn in turns[:3]] == ["remaps", "brings", "slower"], said)
