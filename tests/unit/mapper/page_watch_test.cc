@@ -37,7 +37,7 @@ std::string note_after_move(bool is_judged) {
   std::swap(exchanged[0], exchanged[1]);
   placement.apply(exchanged, ranks);
   PageWatch watch(2);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     watch.look(placement, ranks, false);
     ReportRank line;
     watch.fill(LocalRank(0), line);
