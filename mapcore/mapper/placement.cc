@@ -193,7 +193,9 @@ void Placement::bring_left_memory(const Ranks& ranks) {
 
 void Placement::let_memory_follow(bool is_near) {
   begin_to_follow();
-  if (is_near) page_moves_.clear();
+  if (!is_near) return;
+  has_left_ = false;
+  page_moves_.clear();
 }
 
 void Placement::bring_pages(LocalRank rank, std::span<const int> from) {
