@@ -153,8 +153,8 @@ class Decider {
   // `bringing`: the memory that moved ranks left behind comes to them; its cost is that of the
   // mapping under which this memory is near, and it changes CPUs if there is such memory. If the
   // decision moves ranks, the caller applies that mapping: the ledger counts its migration. After
-  // kBrings the caller brings the memory. After kBrings, and after kSlower if
-  // memory was left behind, the prices of all moves to come have to contain the memory.
+  // kBrings the caller brings the memory. After kBrings, and after kSlower if memory was left
+  // behind, the prices of all moves to come have to contain the memory.
   Decision decide(const Candidate& wanted, const Candidate& start, const Candidate& tried = {},
                   const Candidate& bringing = {});
   // When the next interval should end; to be called after the decision for the present one.

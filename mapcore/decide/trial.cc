@@ -79,16 +79,15 @@ void Trial::moved_back(bool had_left_memory) {
 
 void Trial::end_phase() {
   const bool ends_early = is_on() && latest_.looks < kLooksAfter;
-  const bool had_no_pace = promised_ > 0 && before_.looks == 0 && !is_assumed_;
-  const bool is_unjudged = is_unjudged_ || ends_early || had_no_pace;
-  const double missed = promise();
-  forget();
+  const bool had_no_pace = before_.looks == 0 && !is_assumed_;
   had_no_result_ = had_no_result_ || ends_early;
-  promised_ = missed;
-  if (missed <= 0) return;
-  missed_ = missed;
+  before_ = now_ = latest_ = {};
+  missed_.reset();
+  skips_ = false;
+  if (promised_ <= 0) return;
+  missed_ = promise();
   is_assumed_ = true;
-  is_unjudged_ = is_unjudged;
+  is_unjudged_ = is_unjudged_ || ends_early || had_no_pace;
 }
 
 void Trial::forget() {

@@ -89,11 +89,6 @@ std::vector<FollowingMemory> MappingRound::memory_of_moved(const Mapping& from, 
   return memory;
 }
 
-// The mapping under which the ranks have their memory near.
-const Mapping& MappingRound::mapping_of_memory() const {
-  return placement_.has_left_memory() ? memory_at_ : placement_.current();
-}
-
 Cost MappingRound::cost_of(const Mapping& mapping, const CounterDelta& delta) const {
   return evaluate(model_, placement_.slots().slots, delta.traffic, mapping, delta.off_node);
 }
@@ -128,9 +123,9 @@ Mapping MappingRound::permitted(Mapping wanted, const CounterDelta& delta) const
 // gains, hence has_room.
 Candidate MappingRound::candidate(Option& option) {
   const auto memory = [this, &option]() -> const std::vector<FollowingMemory>& {
-    if (!option.memory && option.follows)
-      option.memory = memory_of_moved(mapping_of_memory(), option.mapping);
-    if (!option.memory) option.memory.emplace();
+    if (!option.memory)
+      option.memory = option.follows ? memory_of_moved(memory_at_, option.mapping)
+                                     : std::vector<FollowingMemory>();
     return *option.memory;
   };
   return {option.cost,
@@ -138,7 +133,7 @@ Candidate MappingRound::candidate(Option& option) {
           moves_many(placement_.slots().slots, model_, placement_.current(), option.mapping),
           [this, &option, memory] { return price_of(option, memory()); },
           [this, &option, memory] {
-            return placement_.pages_fit(mapping_of_memory(), option.mapping, memory());
+            return placement_.pages_fit(memory_at_, option.mapping, memory());
           },
           option.is_ruled_out};
 }
@@ -149,8 +144,8 @@ double MappingRound::price_of(const Option& option, std::span<const FollowingMem
   const double of_ranks =
       migration_seconds(model_, slots, placement_.current(), option.mapping, {}, false);
   if (!option.follows) return of_ranks;
-  return std::max(of_ranks, migration_seconds(model_, slots, mapping_of_memory(), option.mapping,
-                                              memory, true));
+  return std::max(of_ranks,
+                  migration_seconds(model_, slots, memory_at_, option.mapping, memory, true));
 }
 
 // False if the ranks came back to the memory that they had left behind.
@@ -172,10 +167,8 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
       used - std::exchange(cpu_seconds_, used)};
   if (const auto clear = decider_.observe(seen)) return *clear;
   if (!placement_.has_left_memory()) memory_at_ = placement_.current();
-  placement_.judge_moves(false);
-  const bool follows_back = placement_.memory_follows();
-  placement_.judge_moves(decider_.judges_moves());
-  const bool follows = placement_.memory_follows();
+  const bool are_judged = decider_.judges_moves();
+  const bool follows = placement_.memory_follows_if(are_judged);
   auto mapped = map(delta, cost_now);
   if (!mapped) {
     placement_.notes().insert(mapped.error().message());
@@ -184,18 +177,23 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
   Option wanted{permitted(std::move(mapped->mapping), delta), follows, 0, {}, mapped->is_ruled_out};
   wanted.cost =
       wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, delta).total;
-  Option back{placement_.without_pinned(start_, ranks_), follows_back, cost_start, {}};
+  Option back{placement_.without_pinned(start_, ranks_),
+              placement_.memory_follows_if(false),
+              cost_start,
+              {}};
   if (!decider_.is_on_trial()) proven_ = placement_.current();
   Option proven{placement_.without_pinned(proven_, ranks_), follows, 0, {}};
   Option left{placement_.current(), true, 0, {}};
-  const bool is_away = is_memory_away();
-  if (is_away) left.cost = cost_of(memory_at_, delta).total;
-  Candidate bringing = candidate(left);
-  bringing.changes_cpus = is_away;
+  Candidate bringing;
+  if (is_memory_away()) {
+    left.cost = cost_of(memory_at_, delta).total;
+    bringing = candidate(left);
+    bringing.changes_cpus = true;
+  }
   const Decision decision =
       decider_.decide(candidate(wanted), candidate(back),
                       decider_.is_on_trial() ? candidate(proven) : Candidate(), bringing);
-  if (decision.kind == DecisionKind::kReturns) placement_.judge_moves(false);
+  placement_.judge_moves(are_judged && decision.kind != DecisionKind::kReturns);
   if (decision.kind == DecisionKind::kNoRoom)
     placement_.notes().insert(
         "a better mapping was not applied: a NUMA node has no room for the memory that would "

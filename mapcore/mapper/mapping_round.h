@@ -77,7 +77,6 @@ class MappingRound {
   Decision decide(const CounterDelta& delta, double seconds, double cost_now, Mapping& chosen);
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
   std::vector<FollowingMemory> memory_of_moved(const Mapping& from, const Mapping& to);
-  const Mapping& mapping_of_memory() const;
   CostModel model_of_step() const;
   TrafficChange levels_of(const Traffic& traffic, const Cost& now) const;
   void count_levels(const TrafficChange& levels, ReportInterval& line);

@@ -82,7 +82,6 @@ Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus
   placement.memory_ = memory;
   placement.real_ = real;
   placement.kernel_balances_ = numa_balancing_on();
-  placement.judge_moves(false);
   placement.pages_ = placement.pages_after_moves();
   placement.add_plan_notes(masks.size());
   return placement;

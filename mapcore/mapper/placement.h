@@ -39,10 +39,13 @@ class Placement {
   // With memory=later, pages are left behind first if somebody sees whether the program needs them:
   // the caller, who judges moves by the program's pace, or the kernel, if it balances. With
   // memory=auto, only if the kernel balances.
-  void judge_moves(bool are_judged) { leaves_ = are_judged || kernel_balances_; }
+  void judge_moves(bool are_judged) { are_judged_ = are_judged; }
   // True if pages follow the moves that come now.
-  bool memory_follows() const {
-    return pages_ == Pages::kFollow || (pages_ == Pages::kLater && !leaves_);
+  bool memory_follows() const { return memory_follows_if(are_judged_); }
+  // The same as if judge_moves() had been called.
+  bool memory_follows_if(bool are_judged) const {
+    return pages_ == Pages::kFollow ||
+           (pages_ == Pages::kLater && !are_judged && !kernel_balances_);
   }
   // True if pages of moved ranks were left behind, of this rank or of any.
   bool has_left_memory(LocalRank rank) const { return has_left_ && !page_moves_.of(rank).empty(); }
@@ -135,8 +138,8 @@ class Placement {
   bool real_ = true;
   Pages pages_ = Pages::kStay;
   bool kernel_balances_ = false;
-  bool leaves_ = false;    // pages of moves that come now, if kLater
-  bool has_left_ = false;  // the pages in page_moves_
+  bool are_judged_ = false;  // moves that come now
+  bool has_left_ = false;    // the pages in page_moves_
   std::set<std::string> notes_;
 };
 
