@@ -48,11 +48,15 @@ function(ondeloc_sanitize target)
                            -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${ONDELOC_SANITIZE})
   endif()
-  if(ONDELOC_FUZZ)
-    target_compile_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
-  endif()
   # The vptr check tests memory by means of a pipe: in a test without a free file descriptor it takes every object for a broken one.
   if(ONDELOC_SANITIZE MATCHES "undefined")
     target_compile_options(${target} PUBLIC -fno-sanitize=vptr)
+  endif()
+endfunction()
+
+# Shows libFuzzer which code of a library its inputs reach. The compiler takes a quarter longer for it.
+function(ondeloc_guide_fuzzers target)
+  if(ONDELOC_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
