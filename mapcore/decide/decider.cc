@@ -50,7 +50,10 @@ std::optional<Decision> Decider::observe(const Observation& seen) {
   cost_now_ = seen.cost_now;
   cost_start_ = seen.cost_start;
   since_moves_ += seconds_;
+  const bool waited = waits_for_pace() && !trial_.is_early();
   const double age = age_of_phase(seen);
+  wants_pace_ = seen.wants_pace;
+  waited_in_vain_ = waited_in_vain_ || (waited && phase_.is_new());
   ledger_.add(cost_now_, cost_start_);
   if (seen.sent > 0) trial_.add({seen.sent, seconds_, phase_.is_new(), seen.own});
   horizon_ = age + until_next_look();
@@ -144,7 +147,12 @@ Decision Decider::measured(DecisionKind kind, double share, double migration,
 }
 
 bool Decider::waits_for_pace() const {
-  return tries() && trial_.is_early() && !trial_.has_passed() && !trial_.knows_pace();
+  if (!tries() || trial_.knows_pace()) return false;
+  return (trial_.is_early() && !trial_.has_passed()) || waits_in_phase();
+}
+
+bool Decider::waits_in_phase() const {
+  return wants_pace_ && phase_.is_young() && !waited_in_vain_ && !trial_.had_no_result();
 }
 
 std::optional<Decision> Decider::way_back(const Candidate& start) const {

@@ -24,8 +24,9 @@
 // memory has to pay over all the time since then, not over the present phase. If the memory costs
 // too much so early, the ranks may move back, and later once more with it. For all this it needs
 // the pace before the moves. So the search and the moves wait until that pace is known, which takes
-// three looks at a phase, but not longer than the first six looks of the run. A replay cannot do
-// so, because the recorded pace is that of the recorded mapping.
+// three looks at a phase, but not longer than the first six looks of the run. Where only moves that
+// are judged leave memory behind, they wait so in each new phase, until a phase ends before its
+// pace is known. A replay cannot do so, because the recorded pace is that of the recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static
@@ -119,6 +120,8 @@ struct Observation {
   bool is_fixed = false;  // no rank may be moved
   double sent = 0;        // bytes that the ranks sent, to other nodes too; for the pace
   double own = 0;         // CPU seconds that the mapper itself took
+  // Moves leave memory behind only if they are judged: each new phase is worth a wait for its pace.
+  bool wants_pace = false;
 };
 
 // A mapping that could be applied. The functions are called only if the decision depends on them:
@@ -184,6 +187,7 @@ class Decider {
   double age_of_phase(const Observation& seen);
   double until_next_look() const;  // seconds, if no rank moves
   bool waits_for_pace() const;
+  bool waits_in_phase() const;
   bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
   bool is_too_cheap() const { return weighs_gain() && cost_now_ <= gain_needed(0); }
   double gain_needed(double migration) const;  // seconds
@@ -197,6 +201,8 @@ class Decider {
   Trial trial_;
   double seconds_ = 0, cost_now_ = 0, cost_start_ = 0, horizon_ = 0;  // of the present interval
   double since_moves_ = 0;                                            // seconds
+  bool wants_pace_ = false;                                           // in the present interval
+  bool waited_in_vain_ = false;  // a phase ended before its pace was known
 };
 
 }  // namespace ondeloc

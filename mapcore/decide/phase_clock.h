@@ -19,6 +19,8 @@ class PhaseClock {
   // True if the previous phase lasted for one interval only and the present phase was seen in one
   // interval so far: a mapping for the present phase would probably come too late.
   bool is_fleeting() const { return looks_ == 1 && ended_looks_ == 1; }
+  // True in the first six intervals of the phase. Pauses do not count.
+  bool is_young() const { return looks_ <= 6; }
   // True if the last interval was the first one of its phase.
   bool is_new() const { return is_new_; }
   // True if it also ended a phase or a silence of at least four intervals, or was the first one

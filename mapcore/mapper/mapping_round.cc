@@ -164,7 +164,8 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
       cost_start,
       placement_.keeps_bindings() && !only_watches_,
       std::accumulate(delta.off_node.begin(), delta.off_node.end(), delta.traffic.total()),
-      used - std::exchange(cpu_seconds_, used)};
+      used - std::exchange(cpu_seconds_, used),
+      placement_.memory_follows_if(false) && !placement_.memory_follows_if(true)};
   if (const auto clear = decider_.observe(seen)) return *clear;
   if (!placement_.has_left_memory()) memory_at_ = placement_.current();
   const bool are_judged = decider_.judges_moves();

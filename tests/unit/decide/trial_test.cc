@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "mapcore/decide/decider.h"
@@ -441,6 +442,48 @@ TEST_CASE("moves wait for the pace in six intervals at most") {
   }
   for (int i = 0; i < 6; ++i) CHECK(kinds[i] == DecisionKind::kEarly);
   CHECK(kinds[7] == DecisionKind::kRemaps);
+}
+
+namespace {
+
+// The decisions of a program that gains by moves once in each phase. `lengths`: of the phases, in
+// intervals.
+std::vector<DecisionKind> kinds_in_phases(std::span<const int> lengths, bool wants_pace) {
+  Decider decider({.tries = true});
+  std::vector<DecisionKind> kinds;
+  int peer = 1;
+  for (const int length : lengths) {
+    const Traffic traffic(CommMatrix::from_entries(3, {{0, peer, 1e6, 1}}));
+    peer = 3 - peer;
+    bool is_there = false;
+    for (int i = 0; i < length; ++i) {
+      REQUIRE(!decider.observe({traffic, 1, 0.1, 0.1, false, 1e6, 0, wants_pace}));
+      const Candidate wanted{0.05, !is_there, false, [] { return 0.001; }, {}};
+      kinds.push_back(decider.decide(wanted, {}).kind);
+      is_there = is_there || kinds.back() == DecisionKind::kRemaps;
+    }
+  }
+  return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("moves wait in each phase where only those that are judged leave memory behind") {
+  const std::array lengths{12, 12};
+  for (const bool waits : {false, true}) {
+    const auto kinds = kinds_in_phases(lengths, waits);
+    CAPTURE(waits);
+    CHECK(std::count(kinds.begin() + 12, kinds.end(), DecisionKind::kEarly) == (waits ? 2 : 0));
+    CHECK(kinds[waits ? 14 : 12] == DecisionKind::kRemaps);
+  }
+}
+
+TEST_CASE("the waits in each phase end once a phase was over before its pace was known") {
+  const std::array lengths{12, 2, 12};
+  const auto kinds = kinds_in_phases(lengths, true);
+  CHECK(kinds[12] == DecisionKind::kEarly);
+  CHECK(kinds[13] == DecisionKind::kEarly);
+  CHECK(kinds[14] == DecisionKind::kRemaps);
 }
 
 TEST_CASE("one message in the interval after the moves is not taken for another phase") {
