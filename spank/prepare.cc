@@ -155,9 +155,8 @@ Status read_request(spank_t spank, Arguments arguments, Step& step) {
   if (!request.user_requested) request.text = request.site.default_options;
   auto options = parse_options(request.text);
   if (!options) return std::move(options).error();
-  request.options = std::move(*options);
   // Here and not only in the mapper: the ranks' events, which slurmstepd passes on, follow it too.
-  request.options.interval_ms = std::max(request.options.interval_ms, request.site.min_interval_ms);
+  request.options = with_least_interval(std::move(*options), request.site.min_interval_ms);
   const Mode mode = request.options.mode;
   request.bind = mode == Mode::kStatic;
   request.watch = mode == Mode::kOnline || mode == Mode::kProfile ||

@@ -55,7 +55,8 @@ void send_messages(int fd, const std::vector<std::string>& lines) {
 
 MapperConfig config_of(const MapperArguments& call, Options options) {
   MapperConfig config;
-  config.options = std::move(options);
+  config.raised_interval = raised_interval(options, call.min_interval_ms);
+  config.options = with_least_interval(std::move(options), call.min_interval_ms);
   config.segment_fd = call.segment_fd;
   config.channel_fd = call.channel_fd;
   config.node = call.node;
@@ -66,7 +67,6 @@ MapperConfig config_of(const MapperArguments& call, Options options) {
   config.restarts = static_cast<std::uint32_t>(std::max(call.restarts, 0));
   config.rank_library = call.rank_library;
   config.log = call.log;
-  config.min_interval_ms = call.min_interval_ms;
   config.no_events = call.no_events;
   config.read_rows = std::find(call.test_switches.begin(), call.test_switches.end(),
                                kSwitchNoRows) == call.test_switches.end();

@@ -105,8 +105,8 @@ void Decider::note_moves(const Decision& decision, bool has_left_memory) {
 }
 
 double Decider::until_next_look() const {
-  if (phase_.ends_calm()) return options_.shortest;
-  return waits_for_pace() ? seconds_ : std::min(options_.slope * seconds_, options_.longest);
+  const NextLook otherwise = waits_for_pace() ? NextLook::kAsBefore : NextLook::kLater;
+  return options_.interval.next(seconds_, phase_.ends_calm() ? NextLook::kSoonest : otherwise);
 }
 
 NextLook Decider::next_look(const Decision& decision) const {

@@ -102,11 +102,11 @@ struct Decision {
 // published; kMany every mapping that changes the NUMA node of more than ranks / nodes ranks, as
 // the published program does (github.com/Tohoku-University-Takizawa-Lab/openmpi-3.1.4-deloc).
 struct DeciderOptions {
-  double threshold = Options().threshold;         // share of the present cost
-  double least_gain = Options().least_gain;       // share of the interval
-  double slope = Options().slope;                 // of the interval
-  double shortest = Options().interval_ms / 1e3;  // seconds between two looks
-  double longest = Options().max_interval_ms / 1e3;
+  double threshold = Options().threshold;    // share of the present cost
+  double least_gain = Options().least_gain;  // share of the interval
+  // Seconds between two looks.
+  IntervalRule interval{Options().interval_ms / 1e3, Options().max_interval_ms / 1e3,
+                        Options().slope};
   Decide rule = Decide::kAuto;  // kNever: as kAuto, and kWatched for a move
   bool tries = false;           // judges moves by the program's pace; kAuto only
 };

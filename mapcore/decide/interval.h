@@ -17,23 +17,42 @@ namespace ondeloc {
 // When the next interval should end, by what the last one showed.
 enum class NextLook { kLater, kAsBefore, kSooner, kSoonest };
 
+// Lengths in one unit, which the caller chooses. REQUIRES: 0 < floor <= cap, slope > 1.
+struct IntervalRule {
+  double floor, cap, slope;
+  // Returns the length of the interval that follows one of `length`.
+  double next(double length, NextLook next) const {
+    switch (next) {
+      case NextLook::kLater:
+        return std::min(length * slope, cap);
+      case NextLook::kSooner:
+        return std::max(length / slope, floor);
+      case NextLook::kSoonest:
+        return floor;
+      case NextLook::kAsBefore:
+        break;
+    }
+    return length;
+  }
+};
+
 class IntervalController {
  public:
-  // REQUIRES: 0 < floor_ms <= cap_ms, slope > 1.
+  // REQUIRES: what IntervalRule requires.
   IntervalController(std::uint32_t floor_ms, std::uint32_t cap_ms, double slope)
-      : floor_(floor_ms), cap_(cap_ms), slope_(slope), current_(floor_ms) {}
+      : rule_{static_cast<double>(floor_ms), static_cast<double>(cap_ms), slope},
+        current_(floor_ms) {}
 
   std::uint32_t milliseconds() const { return static_cast<std::uint32_t>(current_); }
   // `sent`: the ranks sent something in the interval that ends.
   void step(NextLook next, bool sent = true) {
     if (sent && !std::exchange(begun_, true)) next = NextLook::kSoonest;
-    if (next == NextLook::kLater) current_ = std::min(current_ * slope_, cap_);
-    if (next == NextLook::kSooner) current_ = std::max(current_ / slope_, floor_);
-    if (next == NextLook::kSoonest) current_ = floor_;
+    current_ = rule_.next(current_, next);
   }
 
  private:
-  double floor_, cap_, slope_, current_;
+  IntervalRule rule_;
+  double current_;
   bool begun_ = false;
 };
 

@@ -25,6 +25,10 @@ void add_to(std::vector<double>& sum, std::span<const double> bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) sum[i] += bytes[i];
 }
 
+double longest(const ReplayOptions& options) {
+  return std::max(options.seconds, options.max_seconds);
+}
+
 // Traffic of one or several intervals.
 struct Sent {
   const Traffic& traffic;
@@ -36,13 +40,10 @@ class Loop {
   Loop(const ReplayPlace& place, const ReplayOptions& options)
       : place_(place),
         options_(options),
-        interval_(to_ms(options.seconds), to_ms(std::max(options.seconds, options.max_seconds)),
-                  options.slope),
+        interval_(to_ms(options.seconds), to_ms(longest(options)), options.slope),
         decider_({.threshold = options.threshold,
                   .least_gain = options.least_gain,
-                  .slope = options.slope,
-                  .shortest = options.seconds,
-                  .longest = std::max(options.seconds, options.max_seconds),
+                  .interval = {options.seconds, longest(options), options.slope},
                   .rule = options.rule}),
         mapping_(place.start) {}
 

@@ -69,10 +69,8 @@ void add_off_node(const MapperState& state, Report& report) {
 
 // The values in force, a row for each key.
 void add_options(const MapperConfig& config, Report& report) {
-  Options in_force = config.options;
-  in_force.interval_ms = std::max(in_force.interval_ms, config.min_interval_ms);
-  in_force.max_interval_ms = std::max(in_force.max_interval_ms, in_force.interval_ms);
-  for (const KeyRow& row : key_rows()) report.options.emplace_back(row.name, row.get(in_force));
+  for (const KeyRow& row : key_rows())
+    report.options.emplace_back(row.name, row.get(config.options));
 }
 
 // The part of the machine that the step has. If no rank attached, nothing was planned, and that
@@ -168,9 +166,7 @@ void collect_report(const MapperState& state, Report& report) {
   if (!state.live) add_matrix(state, report);
   add_off_node(state, report);
   report.adapters = bytes_by_adapter(state.machine.devices, report);
-  if (std::string raised = raised_interval(state.config.options, state.config.min_interval_ms);
-      !raised.empty())
-    report.notes.push_back(std::move(raised));
+  if (!state.config.raised_interval.empty()) report.notes.push_back(state.config.raised_interval);
   for (const RankNote& note : notes_of_ranks(state.ranks)) report.notes.push_back(note.text);
   if (auto lost = note_of_lost_counts(state.ranks)) report.notes.push_back(*std::move(lost));
   if (!state.config.no_events.empty()) report.notes.push_back(state.config.no_events);

@@ -12,13 +12,10 @@
 namespace ondeloc {
 namespace {
 
-// The cap is not below the floor, like in the interval controller.
 DeciderOptions decider_options(const Options& options) {
   return {.threshold = options.threshold,
           .least_gain = options.least_gain,
-          .slope = options.slope,
-          .shortest = 1e-3 * options.interval_ms,
-          .longest = 1e-3 * std::max(options.interval_ms, options.max_interval_ms),
+          .interval = {1e-3 * options.interval_ms, 1e-3 * options.max_interval_ms, options.slope},
           .rule = options.decide};
 }
 

@@ -76,9 +76,7 @@ class OnlineMapper {
         memory_(config.devices_root),
         perf_(config.options.counters, config.devices_root),
         containers_(config.rank_library),
-        interval_(std::max(config.options.interval_ms, config.min_interval_ms),
-                  std::max({config.options.max_interval_ms, config.options.interval_ms,
-                            config.min_interval_ms}),
+        interval_(config.options.interval_ms, config.options.max_interval_ms,
                   config.options.slope) {}
 
   std::vector<std::string> run() {

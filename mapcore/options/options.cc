@@ -132,6 +132,12 @@ std::string interval_text(std::uint32_t ms) {
   return argument_text(ms / 1000.0, Quantity::kSeconds);
 }
 
+Options with_least_interval(Options options, std::uint32_t min_interval_ms) {
+  options.interval_ms = std::max(options.interval_ms, min_interval_ms);
+  options.max_interval_ms = std::max(options.max_interval_ms, options.interval_ms);
+  return options;
+}
+
 std::string raised_interval(const Options& options, std::uint32_t min_interval_ms) {
   const bool is_default = options.interval_ms == Options().interval_ms;
   if (is_default || options.interval_ms >= min_interval_ms) return "";

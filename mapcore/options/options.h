@@ -94,6 +94,9 @@ Status check_allowed(const Options& options, std::uint32_t ranks, const Allowed&
 Result<std::uint32_t> parse_interval(std::string_view text);
 // The inverse of parse_interval(): "500ms", "2s".
 std::string interval_text(std::uint32_t ms);
+// The options in force at a site: no interval is below the site's minimum, and the longest is not
+// below the first.
+Options with_least_interval(Options options, std::uint32_t min_interval_ms);
 // The sentence for a user whose interval is raised to the site's minimum; empty if it is not, and
 // for the default, which the user did not ask for.
 std::string raised_interval(const Options& options, std::uint32_t min_interval_ms);

@@ -13,7 +13,7 @@ namespace ondeloc {
 struct MapperConfig {
   int segment_fd = -1;
   int channel_fd = -1;
-  Options options;
+  Options options;  // in force: with_least_interval()
   std::string node;
   std::string topology;        // empty: the host
   std::string machine_file;    // of the user or the site; empty: none
@@ -22,8 +22,8 @@ struct MapperConfig {
   std::uint32_t restarts = 0;  // of a requeued job
   std::string rank_library;    // path on the node; empty: nobody looks whether containers have it
   SiteLog log = SiteLog::kNone;
-  std::uint32_t min_interval_ms = SiteOptions().min_interval_ms;
-  std::string no_events;     // why nobody listens to events, for the notes; empty: somebody does
+  std::string raised_interval;  // raised_interval(), for the notes
+  std::string no_events;        // why nobody listens to events, for the notes; empty: somebody does
   std::string devices_root;  // for tests: the tree of /proc and /sys in which GPUs are looked for
   std::string nvml;          // for tests: the library in place of NVIDIA's; empty: that one
   bool read_rows = true;     // false: test switch no-rows

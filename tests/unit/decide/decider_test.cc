@@ -99,7 +99,7 @@ TEST_CASE("on one NUMA node decide=many counts the moves between caches") {
 }
 
 TEST_CASE("a decision has the numbers that it rests on") {
-  Question question({.threshold = 0.1, .slope = 2, .shortest = 0.25, .longest = 1.5});
+  Question question({.threshold = 0.1, .interval = {0.25, 1.5, 2}});
   const Decision decision = question.ask(0.1, 0.04, 0.05);
   CHECK(decision.kind == DecisionKind::kRemaps);
   CHECK(decision.gain == Approx(0.06));
@@ -123,8 +123,8 @@ TEST_CASE("an interval without traffic, one rank, or fixed ranks need no candida
 }
 
 TEST_CASE("ranks that are only watched get the decision and its numbers, and no price is booked") {
-  Question moves({.threshold = 0.1, .slope = 2, .longest = 1.5}),
-      watches({.threshold = 0.1, .slope = 2, .longest = 1.5, .rule = Decide::kNever});
+  Question moves({.threshold = 0.1, .interval = {0.5, 1.5, 2}}),
+      watches({.threshold = 0.1, .interval = {0.5, 1.5, 2}, .rule = Decide::kNever});
   for (int i = 0; i < 2; ++i) {
     const Decision wanted = moves.ask(0.1, 0.04, 0.05), watched = watches.ask(0.1, 0.04, 0.05);
     CHECK(watched.kind == DecisionKind::kWatched);

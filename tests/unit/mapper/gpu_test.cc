@@ -68,7 +68,6 @@ nlohmann::json run_step(const Step& step, const MadeTree& tree, bool waits,
   config.options = *parse_options(setting.options);
   config.options.report = pattern;
   config.node = "n1";
-  config.min_interval_ms = 10;
   config.topology = setting.topology;
   config.devices_root = tree.root();
   config.nvml = setting.nvml;

@@ -63,7 +63,6 @@ MapperConfig config_for(const Step& step, const std::string& report) {
       *parse_options("online,interval=50ms,max-interval=200ms,algorithm=ondeloc:together,verbose");
   config.options.report = report;
   config.node = "n1";
-  config.min_interval_ms = 10;
   config.topology = "numa:2 core:1 pu:1";
   config.sample_every = {};  // the tests see by the tick that an interval has ended
   return config;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "mapcore/base/text.h"
 #include "mapcore/options/allowed.h"
 #include "mapcore/options/option_table.h"
@@ -236,6 +238,18 @@ TEST_CASE("an interval below the site's minimum is told, not refused") {
         "interval: 10ms is below this site's minimum; 100ms is used instead");
   CHECK(raised_interval(options, 10).empty());
   CHECK(raised_interval(Options(), 1000).empty());  // nobody asked for the default
+}
+
+TEST_CASE("no interval in force is below the site's minimum or above the longest one") {
+  for (const auto& [words, shortest, longest] :
+       {std::tuple("online,interval=10ms,max-interval=50ms", 100, 100),
+        {"online,interval=200ms,max-interval=2s", 200, 2000},
+        {"online,interval=1m", 60000, 60000}}) {
+    CAPTURE(words);
+    const Options in_force = with_least_interval(*parse_options(words), 100);
+    CHECK(in_force.interval_ms == static_cast<std::uint32_t>(shortest));
+    CHECK(in_force.max_interval_ms == static_cast<std::uint32_t>(longest));
+  }
 }
 
 TEST_CASE("plugstack.conf words") {
