@@ -53,7 +53,8 @@ std::optional<Decision> Decider::observe(const Observation& seen) {
   const bool waited = waits_for_pace() && !trial_.is_early();
   const double age = age_of_phase(seen);
   wants_pace_ = seen.wants_pace;
-  waited_in_vain_ = waited_in_vain_ || (waited && phase_.is_new());
+  // An interval in which the pattern changes looks like a phase of its own.
+  waited_in_vain_ = waited_in_vain_ || (waited && phase_.is_new() && !phase_.is_fleeting());
   ledger_.add(cost_now_, cost_start_);
   if (seen.sent > 0) trial_.add({seen.sent, seconds_, phase_.is_new(), seen.own});
   horizon_ = age + until_next_look();

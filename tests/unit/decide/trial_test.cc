@@ -486,6 +486,13 @@ TEST_CASE("the waits in each phase end once a phase was over before its pace was
   CHECK(kinds[14] == DecisionKind::kRemaps);
 }
 
+TEST_CASE("an interval between two patterns does not end the waits in each phase") {
+  const std::array lengths{12, 1, 12};
+  const auto kinds = kinds_in_phases(lengths, true);
+  CHECK(std::count(kinds.begin() + 12, kinds.end(), DecisionKind::kEarly) == 3);
+  CHECK(kinds[15] == DecisionKind::kRemaps);
+}
+
 TEST_CASE("one message in the interval after the moves is not taken for another phase") {
   Decider decider({.tries = true});
   std::vector<DecisionKind> kinds;
