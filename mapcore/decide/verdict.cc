@@ -30,7 +30,7 @@ const char* reason_of(DecisionKind kind) {
     case DecisionKind::kCheap:
       return "all messages together take less time than a gain has to be";
     case DecisionKind::kEarly:
-      return "the run ended before its pace without moves was known";
+      return "the pace of the program without moves was not known yet";
     case DecisionKind::kFleeting:
       return "the pattern of the messages changed too fast";
     case DecisionKind::kUnpaid:
