@@ -83,7 +83,7 @@ const char* name_of(DecisionKind kind);
 // All numbers are predicted seconds, for the traffic of the interval. The gains of kSlower and
 // kBrings are measured, for an interval of this length: the time that the way back saves, and the
 // part of the promised time that the moves did not save. In a phase after that of the moves
-// kBrings has all of it.
+// kBrings has all of it, and in silence the time that far memory may cost.
 struct Decision {
   DecisionKind kind = DecisionKind::kWaits;
   double gain = 0;       // of the candidate against the present mapping; < 0: it is worse
@@ -161,6 +161,10 @@ class Decider {
   // behind, the prices of all moves to come have to contain the memory.
   Decision decide(const Candidate& wanted, const Candidate& start, const Candidate& tried = {},
                   const Candidate& bringing = {});
+  // To be called if observe() returned kSilent: nobody sees then whether the ranks need the memory
+  // that they left behind. It comes once one twentieth of the silence is more than its price.
+  // `bringing`: as for decide().
+  std::optional<Decision> bring_in_silence(const Candidate& bringing);
   // When the next interval should end; to be called after the decision for the present one.
   NextLook next_look(const Decision& decision) const;
   // Moves were made and are not yet judged.
@@ -201,7 +205,7 @@ class Decider {
   Ledger ledger_;
   Trial trial_;
   double seconds_ = 0, cost_now_ = 0, cost_start_ = 0, horizon_ = 0;  // of the present interval
-  double since_moves_ = 0;                                            // seconds
+  double since_moves_ = 0, silence_ = 0;                              // seconds
   bool wants_pace_ = false;                                           // in the present interval
   bool waited_in_vain_ = false;  // a phase ended before its pace was known; not a fleeting one
 };

@@ -74,6 +74,7 @@ class MappingRound {
   Candidate candidate(Option& option);
   double price_of(const Option& option, std::span<const FollowingMemory> memory) const;
   bool is_memory_away() const;
+  Candidate bring_left(Option& left, const CounterDelta& delta);
   Decision decide(const CounterDelta& delta, double seconds, double cost_now, Mapping& chosen);
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
   std::vector<FollowingMemory> memory_of_moved(const Mapping& from, const Mapping& to);

@@ -39,10 +39,6 @@ bool some_share_cores(const SlotSet& slots) {
   return false;
 }
 
-constexpr const char* kLeftToKernel =
-    "kernel.numa_balancing is on: the kernel moves pages too; those of moved ranks follow later if "
-    "the program does not save half of the predicted time (memory=follow moves them at once)";
-
 }  // namespace
 
 Placement::Pages Placement::pages_after_moves() {
@@ -55,11 +51,8 @@ Placement::Pages Placement::pages_after_moves() {
         "not memory controllers");
     return Pages::kStay;
   }
-  const bool is_asked_to_follow =
-      memory_ == Memory::kFollow || (memory_ == Memory::kAuto && !kernel_balances_);
-  if (is_asked_to_follow || pages_ == Pages::kFollow) return Pages::kFollow;
-  if (kernel_balances_) notes_.insert(kLeftToKernel);
-  return Pages::kLater;
+  const bool follows = memory_ == Memory::kFollow || pages_ == Pages::kFollow;
+  return follows ? Pages::kFollow : Pages::kLater;
 }
 
 Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus_per_task,
@@ -81,7 +74,6 @@ Result<Placement> Placement::plan(const Machine& machine, Ranks& ranks, int cpus
   placement.note_starts(machine.all_pus());
   placement.memory_ = memory;
   placement.real_ = real;
-  placement.kernel_balances_ = numa_balancing_on();
   placement.pages_ = placement.pages_after_moves();
   placement.add_plan_notes(masks.size());
   return placement;
@@ -179,26 +171,21 @@ void Placement::follow_with_pages(const Ranks& ranks) {
 
 void Placement::begin_to_follow() {
   pages_ = Pages::kFollow;
-  notes_.erase(kLeftToKernel);
   notes_.insert(
       "pages follow moved ranks, because half of the predicted gain was not seen without them");
 }
 
-void Placement::bring_left_memory(const Ranks& ranks) {
+void Placement::bring_left_memory(const Ranks& ranks) { let_memory_follow(true, ranks); }
+
+void Placement::let_memory_follow(bool is_near, const Ranks& ranks) {
   begin_to_follow();
+  if (!is_near) return;
   has_left_ = false;
   follow_with_pages(ranks);
 }
 
-void Placement::let_memory_follow(bool is_near) {
-  begin_to_follow();
-  if (!is_near) return;
-  has_left_ = false;
-  page_moves_.clear();
-}
-
 void Placement::bring_pages(LocalRank rank, std::span<const int> from) {
-  if (memory_follows()) page_moves_.add(rank, from, home_of(current_, rank).all);
+  if (memory_follows() && !has_left_) page_moves_.add(rank, from, home_of(current_, rank).all);
 }
 
 Placement::Home Placement::home_of(const Mapping& mapping, LocalRank rank) const {

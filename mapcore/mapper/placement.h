@@ -36,25 +36,25 @@ class Placement {
   const Mapping& current() const { return current_; }
   const CpuSet& cpus_of(LocalRank rank) const { return slot_of(current_, rank).pus; }
   const RankBindings& bindings() const { return bindings_; }
-  // With memory=later, pages are left behind first if somebody sees whether the program needs them:
-  // the caller, who judges moves by the program's pace, or the kernel, if it balances. With
-  // memory=auto, only if the kernel balances.
-  void judge_moves(bool are_judged) { are_judged_ = are_judged; }
+  // True with memory=later and memory=auto, until pages follow.
+  bool may_leave_memory() const { return pages_ == Pages::kLater; }
+  // Moves that come now leave their pages behind if they may.
+  void leave_memory(bool leaves) { leaves_ = leaves; }
   // True if pages follow the moves that come now.
-  bool memory_follows() const { return memory_follows_if(are_judged_); }
-  // The same as if judge_moves() had been called.
-  bool memory_follows_if(bool are_judged) const {
-    return pages_ == Pages::kFollow ||
-           (pages_ == Pages::kLater && !are_judged && !kernel_balances_);
+  bool memory_follows() const { return memory_follows_unless(leaves_); }
+  // The same as if leave_memory() had been called.
+  bool memory_follows_unless(bool leaves) const {
+    return pages_ == Pages::kFollow || (pages_ == Pages::kLater && !leaves);
   }
   // True if pages of moved ranks were left behind, of this rank or of any.
   bool has_left_memory(LocalRank rank) const { return has_left_ && !page_moves_.of(rank).empty(); }
   bool has_left_memory() const { return has_left_ && !page_moves_.empty(); }
   // Brings these pages to their ranks. From now on pages follow at once.
   void bring_left_memory(const Ranks& ranks);
-  // From now on pages follow at once. If the ranks came back to these pages (`is_near`), the rest
-  // of their memory stays where it is; otherwise it is brought with the next moves.
-  void let_memory_follow(bool is_near);
+  // From now on pages follow at once. If the ranks came back to these pages (`is_near`), they get
+  // what they touched and what the kernel moved meanwhile; otherwise the pages are brought with the
+  // next moves.
+  void let_memory_follow(bool is_near, const Ranks& ranks);
   std::set<std::string>& notes() { return notes_; }
   // True while a rank has still to be bound to its slot.
   bool awaits_ranks() const { return bindings_.any_needs_bind(); }
@@ -94,7 +94,7 @@ class Placement {
   void follow_with_pages(const Ranks& ranks);
   // Asks that pages of a rank which are on the nodes `from` (kernel's numbers, ascending) move to
   // the nodes of its slot. follow_with_pages() moves them. Nothing is done if memory does not
-  // follow.
+  // follow, or if some was left behind.
   void bring_pages(LocalRank rank, std::span<const int> from);
   // False for a topology that is not the host's.
   bool is_real() const { return real_; }
@@ -106,7 +106,7 @@ class Placement {
 
  private:
   // The rule for the pages of a rank that changes its NUMA node. kLater: they follow at once or are
-  // left behind, see judge_moves().
+  // left behind, see leave_memory().
   enum class Pages { kStay, kLater, kFollow };
   Pages pages_after_moves();
   void begin_to_follow();
@@ -137,9 +137,8 @@ class Placement {
   Memory memory_ = Memory::kAuto;
   bool real_ = true;
   Pages pages_ = Pages::kStay;
-  bool kernel_balances_ = false;
-  bool are_judged_ = false;  // moves that come now
-  bool has_left_ = false;    // the pages in page_moves_
+  bool leaves_ = false;    // moves that come now leave their pages
+  bool has_left_ = false;  // the pages in page_moves_
   std::set<std::string> notes_;
 };
 

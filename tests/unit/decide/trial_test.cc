@@ -325,6 +325,28 @@ TEST_CASE("memory stays where the program becomes faster without it") {
   CHECK(program.count(DecisionKind::kBrings) == 0);
 }
 
+TEST_CASE("memory that was left behind comes in a silence of twenty times its price") {
+  Program program{.pace_there = 1.04, .pace_far = 1.03};
+  Decider decider({.tries = true});
+  for (int i = 0; i < 10; ++i) program.step(decider);
+  REQUIRE(program.is_there);
+  const Traffic silence(CommMatrix::from_entries(2, {}));
+  bool has_room = false;
+  const Candidate memory{0, true, false, [] { return 0.32; }, [&] { return has_room; }};
+  const auto is_brought_after = [&](int silent) {
+    for (int i = 0; i < silent; ++i)
+      REQUIRE(decider.observe({silence, 1, 0, 0})->kind == DecisionKind::kSilent);
+    return decider.bring_in_silence(memory).has_value();
+  };
+  CHECK_FALSE(is_brought_after(6));  // 6.4 s are needed
+  CHECK_FALSE(is_brought_after(1));
+  has_room = true;
+  CHECK(is_brought_after(0));
+  program.step(decider);  // the next silence begins anew
+  CHECK_FALSE(is_brought_after(6));
+  CHECK_FALSE(decider.bring_in_silence({}));
+}
+
 TEST_CASE("ranks move back if the program is slower with its memory too, or if memory costs more") {
   for (const double price : {0.1, 100.0}) {  // seconds
     Program program{.pace_there = 0.97, .pace_far = 0.9, .price_memory = price};
