@@ -8,6 +8,8 @@ namespace ondeloc {
 namespace {
 
 constexpr double kDoubt = 2;  // times the gain that was not kept
+// An interval in which the pattern changes looks like a phase of its own: one is not too many.
+constexpr int kMostInVain = 2;
 // Share of the time that far memory is taken to cost a program whose pace nobody knows. In the lab
 // steps with far memory took 2 to 42 % longer.
 constexpr double kCostOfFarMemory = 0.05;
@@ -57,10 +59,10 @@ std::optional<Decision> Decider::observe(const Observation& seen) {
   const bool waited = waits_for_pace() && !trial_.is_early();
   const double age = age_of_phase(seen);
   wants_pace_ = seen.wants_pace;
-  // An interval in which the pattern changes looks like a phase of its own.
-  waited_in_vain_ = waited_in_vain_ || (waited && phase_.is_new() && !phase_.is_fleeting());
+  if (waited && phase_.is_new()) ++waits_in_vain_;
   ledger_.add(cost_now_, cost_start_);
   if (seen.sent > 0) trial_.add({seen.sent, seconds_, phase_.is_new(), seen.own});
+  if (trial_.knows_pace() && waits_in_vain_ < kMostInVain) waits_in_vain_ = 0;
   horizon_ = age + until_next_look();
   if (cost_now_ == 0 || seen.traffic.ranks() < 2) return undecided(DecisionKind::kSilent);
   if (seen.is_fixed) return undecided(DecisionKind::kFixed);
@@ -166,7 +168,8 @@ bool Decider::waits_for_pace() const {
 }
 
 bool Decider::waits_in_phase() const {
-  return wants_pace_ && phase_.is_young() && !waited_in_vain_ && !trial_.had_no_result();
+  return wants_pace_ && phase_.is_young() && waits_in_vain_ < kMostInVain &&
+         !trial_.had_no_result();
 }
 
 std::optional<Decision> Decider::way_back(const Candidate& start) const {

@@ -25,9 +25,9 @@
 // too much so early, the ranks may move back, and later once more with it. For all this it needs
 // the pace before the moves. So the search and the moves wait until that pace is known, which takes
 // three looks at a phase, but not longer than the first six looks of the run. Where only moves that
-// are judged leave memory behind, they wait so in each new phase, until a phase of two looks or
-// more ends before its pace is known. A replay cannot do so, because the recorded pace is that of
-// the recorded mapping.
+// are judged leave memory behind, they wait so in each new phase, until two phases in a row end
+// before their pace is known. A replay cannot do so, because the recorded pace is that of the
+// recorded mapping.
 //
 // Guarantee for any series (a test): the cost of the start mapping + 1 % + four migrations of all
 // ranks + the loss between two looks. A better bound would contradict being near the best static
@@ -207,7 +207,7 @@ class Decider {
   double seconds_ = 0, cost_now_ = 0, cost_start_ = 0, horizon_ = 0;  // of the present interval
   double since_moves_ = 0, silence_ = 0;                              // seconds
   bool wants_pace_ = false;                                           // in the present interval
-  bool waited_in_vain_ = false;  // a phase ended before its pace was known; not a fleeting one
+  int waits_in_vain_ = 0;  // phases in a row that ended before their pace was known
 };
 
 }  // namespace ondeloc

@@ -35,7 +35,7 @@ std::string rules_text(const Decision& decision) {
 
 const char* gain_of(DecisionKind kind) {
   if (kind == DecisionKind::kSlower) return "gain of moving back, measured";
-  if (kind == DecisionKind::kBrings) return "promised, but not saved";
+  if (kind == DecisionKind::kBrings) return "gain expected of the memory";
   return "gain of the new mapping";
 }
 

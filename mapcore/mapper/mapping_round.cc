@@ -150,6 +150,18 @@ double MappingRound::price_of(const Option& option, std::span<const FollowingMem
                   migration_seconds(model_, slots, memory_at_, option.mapping, memory, true));
 }
 
+// Moves that send no further memory away leave all of it where it is.
+bool MappingRound::is_worth_leaving(const Mapping& wanted, double promise) const {
+  if (options_.memory == Memory::kLater || promise >= kWorthLeaving) return true;
+  const SlotSet& slots = placement_.slots().slots;
+  const auto is_near = [&](const Mapping& mapping, LocalRank rank) {
+    return slots[mapping[rank]].node == slots[memory_at_[rank]].node;
+  };
+  for (const LocalRank rank : wanted.ids())
+    if (is_near(placement_.current(), rank) && !is_near(wanted, rank)) return false;
+  return true;
+}
+
 // Valid while `left` is, which it fills.
 Candidate MappingRound::bring_left(Option& left, const CounterDelta& delta) {
   if (!is_memory_away()) return {};
@@ -192,16 +204,18 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
   Option wanted{permitted(std::move(mapped->mapping), delta), false, 0, {}, mapped->is_ruled_out};
   wanted.cost =
       wanted.mapping == placement_.current() ? cost_now : cost_of(wanted.mapping, delta).total;
-  const double least_promise = options_.memory == Memory::kAuto ? kWorthLeaving : 0;
-  const bool is_worth_leaving = cost_now - wanted.cost >= least_promise * seconds;
-  wanted.follows = placement_.memory_follows_unless(is_worth_leaving && decider_.judges_moves());
+  const bool leaves = decider_.judges_moves() &&
+                      is_worth_leaving(wanted.mapping, (cost_now - wanted.cost) / seconds);
+  wanted.follows = placement_.memory_follows_unless(leaves);
   Option back{placement_.without_pinned(start_, ranks_),
               placement_.memory_follows_unless(false),
               cost_start,
               {}};
-  if (!decider_.is_on_trial()) proven_ = placement_.current();
+  if (!decider_.is_on_trial()) proven_ = placement_.current(), proven_memory_ = memory_at_;
+  // Ranks go back without memory only to where it was left.
+  const bool goes_alone = placement_.has_left_memory() && memory_at_ == proven_memory_;
   Option proven{placement_.without_pinned(proven_, ranks_),
-                placement_.memory_follows_unless(placement_.has_left_memory()),
+                placement_.memory_follows_unless(goes_alone),
                 0,
                 {}};
   const Decision decision =

@@ -74,6 +74,7 @@ class MappingRound {
   Candidate candidate(Option& option);
   double price_of(const Option& option, std::span<const FollowingMemory> memory) const;
   bool is_memory_away() const;
+  bool is_worth_leaving(const Mapping& wanted, double promise) const;
   Candidate bring_left(Option& left, const CounterDelta& delta);
   Decision decide(const CounterDelta& delta, double seconds, double cost_now, Mapping& chosen);
   std::optional<Mapping> recorded(Mapping mapping, const RecordedTurn& turn) const;
@@ -98,6 +99,7 @@ class MappingRound {
   Mapping start_;            // the mapping that the ledger compares with
   Mapping proven_;           // in force when no moves were on trial
   Mapping memory_at_;        // in force when no memory was left behind
+  Mapping proven_memory_;    // memory_at_ when no moves were on trial
   TrafficChange levels_;
   NextLook next_look_ = NextLook::kLater;
 };

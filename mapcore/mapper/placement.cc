@@ -172,7 +172,7 @@ void Placement::follow_with_pages(const Ranks& ranks) {
 void Placement::begin_to_follow() {
   pages_ = Pages::kFollow;
   notes_.insert(
-      "pages follow moved ranks, because half of the predicted gain was not seen without them");
+      "pages follow moved ranks, because the predicted gain was not seen without them");
 }
 
 void Placement::bring_left_memory(const Ranks& ranks) { let_memory_follow(true, ranks); }
@@ -203,12 +203,12 @@ Placement::Homes Placement::homes() const {
 ApplyResult Placement::bind(std::span<const RankMove> moves, const Homes& before,
                             const Ranks& ranks) {
   ApplyResult result{bindings_.bind(moves, ranks, notes_)};
+  has_left_ = !memory_follows();
   for (const LocalRank rank : result.moved) {
     const Home &from = before[rank], to = home_of(current_, rank);
     if (from.node != to.node) ++bindings_[rank].migrations;
     if (pages_ != Pages::kStay) page_moves_.add(rank, from.all, to.all);
   }
-  has_left_ = !memory_follows();
   follow_with_pages(ranks);
   return result;
 }

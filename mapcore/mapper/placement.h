@@ -42,9 +42,11 @@ class Placement {
   void leave_memory(bool leaves) { leaves_ = leaves; }
   // True if pages follow the moves that come now.
   bool memory_follows() const { return memory_follows_unless(leaves_); }
-  // The same as if leave_memory() had been called.
+  // The same as if leave_memory() had been called. While pages of earlier moves still wait for
+  // room, memory follows.
   bool memory_follows_unless(bool leaves) const {
-    return pages_ == Pages::kFollow || (pages_ == Pages::kLater && !leaves);
+    const bool is_following = !has_left_ && !page_moves_.empty();
+    return pages_ == Pages::kFollow || (pages_ == Pages::kLater && (!leaves || is_following));
   }
   // True if pages of moved ranks were left behind, of this rank or of any.
   bool has_left_memory(LocalRank rank) const { return has_left_ && !page_moves_.of(rank).empty(); }

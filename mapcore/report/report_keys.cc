@@ -127,7 +127,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"intervals[].decision", "", "decision after the interval, see DECISIONS"},
     {"intervals[].gain", "seconds",
      "predicted saving of the mapping considered; negative: worse; measured if slower; if brings: "
-     "promised, but not saved"},
+     "expected of the memory"},
     {"intervals[].threshold", "seconds", "saving that a mapping has to exceed to be applied"},
     {"intervals[].migration", "seconds",
      "predicted cost of the migrations to that mapping; 0 if the decision did not need the cost"},
