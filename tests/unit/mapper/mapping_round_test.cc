@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "mapcore/binding/memory.h"
 #include "mapcore/topology/load.h"
@@ -190,6 +191,34 @@ TEST_CASE("the memory of a rank is told in bytes and in small pages") {
   CHECK(reads_in([&] { memory.of(LocalRank(1), getpid()); }) == 0);  // so soon
   CHECK(memory.of(LocalRank(1), -1).bytes == 0);                     // gone
   CHECK(memory.of(LocalRank(0), -1).pages == 0);
+}
+
+TEST_CASE("memory=auto leaves memory behind for a promise of a tenth of the time", "[numa]") {
+  if (!room_on_node(0)) ONDELOC_SKIP("this kernel has no NUMA");
+  for (const auto& [memory, share, leaves] : {std::tuple(Memory::kAuto, 1.0, true),
+                                              {Memory::kAuto, 0.1, false},
+                                              {Memory::kLater, 0.1, true},
+                                              {Memory::kFollow, 1.0, false}}) {
+    const Machine machine = *load_machine("numa:2 core:2 pu:1");
+    const WaitingRanks waiting({{1}, {2}, {4}, {8}});
+    Ranks ranks(4);
+    ranks.refresh(waiting.view());
+    auto placement = Placement::plan(machine, ranks, 1, memory, true);
+    REQUIRE(placement);
+    Options options = *parse_options("online,verbose");
+    options.memory = memory;
+    MappingRound turn(options, machine, *placement, ranks);
+    turn.try_moves();
+    CounterDelta sent = two_pairs();
+    sent.traffic =
+        Traffic(CommMatrix::from_entries(4, {{0, 2, share * 1e9, 100}, {1, 3, share * 1e9, 100}}));
+    ReportInterval line;
+    for (int i = 0; i < 40 && line.decision != "remaps"; ++i) line = turn.run(sent, 0.5);
+    CAPTURE(share, leaves, line.gain);
+    CHECK(line.decision == "remaps");
+    CHECK((line.gain > 0.05) == (share == 1.0));
+    CHECK(placement->memory_follows() != leaves);
+  }
 }
 
 TEST_CASE("memory fits if as much leaves a node as comes to it", "[numa]") {
