@@ -121,21 +121,22 @@ Mapping MappingRound::permitted(Mapping wanted, const CounterDelta& delta) const
                          [&](const Mapping& mapping) { return cost_of(mapping, delta).total; });
 }
 
-// Valid while `option` is. A rank whose memory cannot follow loses more than any message mapping
-// gains, hence has_room.
+// Valid while `option` is. A rank whose memory cannot follow, now or later, loses more than any
+// message mapping gains, hence has_room.
 Candidate MappingRound::candidate(Option& option) {
-  const auto memory = [this, &option]() -> const std::vector<FollowingMemory>& {
-    if (!option.memory)
-      option.memory = option.follows ? memory_of_moved(memory_at_, option.mapping)
-                                     : std::vector<FollowingMemory>();
+  const auto memory = [this, &option]() -> std::span<const FollowingMemory> {
+    if (!option.memory) option.memory = memory_of_moved(memory_at_, option.mapping);
     return *option.memory;
   };
   return {option.cost,
           placement_.changes(option.mapping),
           moves_many(placement_.slots().slots, model_, placement_.current(), option.mapping),
-          [this, &option, memory] { return price_of(option, memory()); },
           [this, &option, memory] {
-            return placement_.pages_fit(memory_at_, option.mapping, memory());
+            return price_of(option, option.follows ? memory() : std::span<const FollowingMemory>());
+          },
+          [this, &option, memory] {
+            const bool comes = option.follows || placement_.may_leave_memory();
+            return !comes || placement_.pages_fit(memory_at_, option.mapping, memory());
           },
           option.is_ruled_out};
 }
