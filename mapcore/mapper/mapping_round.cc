@@ -278,8 +278,10 @@ ReportInterval MappingRound::run(const CounterDelta& delta, double seconds) {
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   const bool needs_memory = decision.kind == DecisionKind::kSlower && is_memory_away();
   if (decision.moves()) note_applied(placement_.apply(chosen, ranks_), delta, line);
-  if (decision.kind == DecisionKind::kBrings) placement_.bring_left_memory(ranks_);
-  if (needs_memory) placement_.let_memory_follow(!is_memory_away(), ranks_);
+  if (decision.kind == DecisionKind::kBrings || (needs_memory && !is_memory_away()))
+    placement_.bring_left_memory(ranks_);
+  else if (needs_memory)
+    placement_.let_memory_follow();
   next_look_ = decider_.next_look(decision);
   return line;
 }

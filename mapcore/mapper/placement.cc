@@ -7,7 +7,6 @@
 
 #include "mapcore/base/text.h"
 #include "mapcore/binding/affinity.h"
-#include "mapcore/binding/memory.h"
 #include "mapcore/decide/migration.h"
 #include "mapcore/map/shared_slots.h"
 #include "mapcore/mapper/free_memory.h"
@@ -169,23 +168,19 @@ void Placement::follow_with_pages(const Ranks& ranks) {
   if (!has_left_ && !page_moves_.empty()) page_moves_.run(ranks, notes_);
 }
 
-void Placement::begin_to_follow() {
+void Placement::let_memory_follow() {
   pages_ = Pages::kFollow;
-  notes_.insert(
-      "pages follow moved ranks, because the predicted gain was not seen without them");
+  notes_.insert("pages follow moved ranks, because the predicted gain was not seen without them");
 }
 
-void Placement::bring_left_memory(const Ranks& ranks) { let_memory_follow(true, ranks); }
-
-void Placement::let_memory_follow(bool is_near, const Ranks& ranks) {
-  begin_to_follow();
-  if (!is_near) return;
+void Placement::bring_left_memory(const Ranks& ranks) {
+  let_memory_follow();
   has_left_ = false;
   follow_with_pages(ranks);
 }
 
 void Placement::bring_pages(LocalRank rank, std::span<const int> from) {
-  if (memory_follows() && !has_left_) page_moves_.add(rank, from, home_of(current_, rank).all);
+  if (memory_follows()) page_moves_.add(rank, from, home_of(current_, rank).all);
 }
 
 Placement::Home Placement::home_of(const Mapping& mapping, LocalRank rank) const {

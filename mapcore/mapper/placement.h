@@ -51,12 +51,11 @@ class Placement {
   // True if pages of moved ranks were left behind, of this rank or of any.
   bool has_left_memory(LocalRank rank) const { return has_left_ && !page_moves_.of(rank).empty(); }
   bool has_left_memory() const { return has_left_ && !page_moves_.empty(); }
-  // Brings these pages to their ranks. From now on pages follow at once.
+  // Brings these pages to their ranks. Ranks that came back to them get what they touched and what
+  // the kernel moved meanwhile. From now on pages follow at once.
   void bring_left_memory(const Ranks& ranks);
-  // From now on pages follow at once. If the ranks came back to these pages (`is_near`), they get
-  // what they touched and what the kernel moved meanwhile; otherwise the pages are brought with the
-  // next moves.
-  void let_memory_follow(bool is_near, const Ranks& ranks);
+  // From now on pages follow at once, and those that were left behind with the next moves.
+  void let_memory_follow();
   std::set<std::string>& notes() { return notes_; }
   // True while a rank has still to be bound to its slot.
   bool awaits_ranks() const { return bindings_.any_needs_bind(); }
@@ -96,7 +95,7 @@ class Placement {
   void follow_with_pages(const Ranks& ranks);
   // Asks that pages of a rank which are on the nodes `from` (kernel's numbers, ascending) move to
   // the nodes of its slot. follow_with_pages() moves them. Nothing is done if memory does not
-  // follow, or if some was left behind.
+  // follow.
   void bring_pages(LocalRank rank, std::span<const int> from);
   // False for a topology that is not the host's.
   bool is_real() const { return real_; }
@@ -111,7 +110,6 @@ class Placement {
   // left behind, see leave_memory().
   enum class Pages { kStay, kLater, kFollow };
   Pages pages_after_moves();
-  void begin_to_follow();
   // The NUMA nodes of a rank's slot, kernel's numbers.
   struct Home {
     int node = -1;  // the node that has most of the slot's CPUs

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "mapcore/binding/affinity.h"
-#include "mapcore/binding/memory.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/step/waiting_ranks.h"
