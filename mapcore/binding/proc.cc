@@ -10,6 +10,7 @@
 #include <memory>
 #include <tuple>
 
+#include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
 
@@ -17,16 +18,8 @@ namespace ondeloc {
 
 std::optional<std::string> read_small_file(const std::string& path, std::size_t limit) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return std::nullopt;
-  std::string text(limit, '\0');
-  std::size_t size = 0;
-  while (size < limit) {
-    const ssize_t got = read(fd.get(), text.data() + size, limit - size);
-    if (got < 0) return std::nullopt;
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  text.resize(size);
+  std::string text;
+  if (!fd.valid() || !read_on(fd.get(), text, limit, path)) return std::nullopt;
   return text;
 }
 
