@@ -20,16 +20,25 @@ bool has_changed(std::uint64_t before, std::uint64_t now) {
 
 }  // namespace
 
+RankMemory::Clock::time_point RankMemory::after_look(Clock::time_point begin) {
+  const auto end = Clock::now();
+  return end + kPauses * (end - begin);
+}
+
 void RankMemory::look_at(pid_t process, Seen& seen) {
   const auto begin = Clock::now();
   seen.bytes = read_private_bytes(process).value_or(0);
-  if (seen.process != process || has_changed(seen.bytes_with_huge, seen.bytes)) {
-    seen.huge = read_huge_bytes(process);
-    seen.bytes_with_huge = seen.bytes;
-  }
+  if (seen.process != process || has_changed(seen.bytes_with_share, seen.bytes)) seen.share.reset();
   seen.process = process;
-  const auto end = Clock::now();
-  seen.due = end + kPauses * (end - begin);
+  seen.due = after_look(begin);
+}
+
+void RankMemory::look_at_share(Seen& seen) {
+  const auto begin = Clock::now();
+  const std::uint64_t huge = std::min(seen.bytes, read_huge_bytes(seen.process));
+  seen.share = share_ = static_cast<double>(huge) / static_cast<double>(seen.bytes);
+  seen.bytes_with_share = seen.bytes;
+  share_due_ = after_look(begin);
 }
 
 FollowingMemory RankMemory::of(LocalRank rank, pid_t process) {
@@ -37,9 +46,10 @@ FollowingMemory RankMemory::of(LocalRank rank, pid_t process) {
   if (index >= seen_.size()) seen_.resize(index + 1);
   Seen& seen = seen_[index];
   if (seen.process != process || Clock::now() >= seen.due) look_at(process, seen);
-  const std::uint64_t small = seen.bytes - std::min(seen.bytes, seen.huge);
-  return {static_cast<double>(seen.bytes),
-          static_cast<double>(small / static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)))};
+  if (seen.bytes > 0 && !seen.share && Clock::now() >= share_due_) look_at_share(seen);
+  const auto bytes = static_cast<double>(seen.bytes);
+  const double small = bytes * (1 - seen.share.value_or(share_));
+  return {bytes, small / static_cast<double>(sysconf(_SC_PAGESIZE))};
 }
 
 }  // namespace ondeloc

@@ -193,6 +193,15 @@ TEST_CASE("the memory of a rank is told in bytes and in small pages") {
   CHECK(memory.of(LocalRank(0), -1).pages == 0);
 }
 
+TEST_CASE("the huge pages of one rank tell those of the others") {
+  RankMemory memory;
+  FollowingMemory first, second;
+  const auto reads_of_first = reads_in([&] { first = memory.of(LocalRank(0), getpid()); });
+  const auto reads_of_second = reads_in([&] { second = memory.of(LocalRank(1), getpid()); });
+  CHECK(reads_of_second < reads_of_first);
+  CHECK(second.pages / second.bytes == Approx(first.pages / first.bytes));
+}
+
 TEST_CASE("memory=auto leaves memory behind for a promise of a tenth of the time", "[numa]") {
   if (!room_on_node(0)) ONDELOC_SKIP("this kernel has no NUMA");
   for (const auto& [memory, share, leaves] : {std::tuple(Memory::kAuto, 1.0, true),
