@@ -56,6 +56,7 @@ constexpr auto kRefreshEvery = kAttachPoll;
 // To read the cgroup's files and the masks of many ranks takes longer than all the rest of an
 // interval: both are spread over short intervals.
 constexpr auto kReadCpusetEvery = std::chrono::seconds(1);
+constexpr auto kRestoreEvery = std::chrono::milliseconds(100);
 constexpr std::size_t kMostRestored = 32;
 constexpr double kRestoreAllAfter = 2;  // seconds
 constexpr double kLongestSeries = 1e8;  // seconds
@@ -314,15 +315,16 @@ class OnlineMapper {
     live_.published(since, Clock::now() - started_ - since);
   }
 
-  bool is_cpuset_due() {
+  // True if so much time has passed since `last`, which then becomes the present time.
+  static bool is_due(Clock::time_point& last, Clock::duration every) {
     const auto now = Clock::now();
-    if (now < cpuset_read_ + kReadCpusetEvery) return false;
-    cpuset_read_ = now;
+    if (now < last + every) return false;
+    last = now;
     return true;
   }
 
   ReportInterval map(const CounterDelta& delta, double seconds) {
-    if (is_cpuset_due() && placement_->cpuset_changed(ranks())) {
+    if (is_due(cpuset_read_, kReadCpusetEvery) && placement_->cpuset_changed(ranks())) {
       if (auto line = round_->follow_cpuset(delta)) return *std::move(line);
     }
     if (gpus_->look(ranks())) {
@@ -331,8 +333,9 @@ class OnlineMapper {
     }
     // Ranks that attached after the others were planned.
     if (gpus_->take_newcomers()) round_->use_adapters(gpus_->adapters());
-    placement_->restore_bindings(ranks(),
-                                 seconds < kRestoreAllAfter ? kMostRestored : ranks().all().size());
+    if (is_due(restored_, kRestoreEvery))
+      placement_->restore_bindings(
+          ranks(), seconds < kRestoreAllAfter ? kMostRestored : ranks().all().size());
     placement_->follow_with_pages(ranks());
     if (!config_.options.repeat.empty()) return repeat_due_moves(delta);
     return round_->run(delta, seconds);
@@ -502,7 +505,7 @@ class OnlineMapper {
   LiveReport live_;
   std::vector<std::string> lines_;
   std::vector<std::pair<std::string, std::string>> origin_;  // read while the ranks run
-  Clock::time_point started_, interval_started_, heard_, cpuset_read_, sampled_;
+  Clock::time_point started_, interval_started_, heard_, cpuset_read_, restored_, sampled_;
   bool plan_failed_ = false;
   bool over_ = false;
   bool end_came_ = false;
