@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plugin's record of the step in slurmstepd. init_post_opt fills it; every forked task inherits
 // it.
-// Thread safety: for the thread that runs the SPANK callbacks; the listener gets a number only.
+// Thread safety: for the thread that runs the SPANK callbacks; the listener shares the
+// descriptor of the channel and the energy meter, which any thread may use.
 #pragma once
 
 #include <sys/types.h>

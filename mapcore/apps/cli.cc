@@ -96,7 +96,7 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
             options.overrides.weight = parse_enum<Weight>(name);
           },
           "weight of a pair of ranks: bytes, messages, or the time of both (default: time with "
-          "--machine and if packages or NUMA nodes have several last-level caches, else bytes)")
+          "--machine and on a machine with several last-level caches, else bytes)")
       ->check(CLI::IsMember({"bytes", "messages", "time"}))
       ->group(kGroup);
 }

@@ -86,7 +86,7 @@ struct SlotOptions {
   bool oversubscribe = false;
   bool has_oversubscribe = false;     // the command has this option, so that advice may name it
   bool single_threads = false;        // one hardware thread a slot, not whole cores: for lama
-  bool spread = false, pack = false;  // neither: spread if NUMA nodes have several caches
+  bool spread = false, pack = false;  // neither: spread if there are several nodes or caches
 };
 // -c,--cpus-per-task, with its default: kOneCpu, or kRecordedCpus if the command asks
 // recorded_cpus_per_task().

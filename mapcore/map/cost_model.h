@@ -27,8 +27,7 @@ struct CostOverrides {
   std::optional<double> bandwidth;        // B, bytes per second and node
   std::optional<double> link_bandwidth;   // X, bytes per second and link
   std::optional<double> remote_distance;  // d_kl, k != l, with d_local = 10
-  // Default: time for machines whose packages or NUMA nodes have several last-level caches and for
-  // a machine file, else bytes.
+  // Default: time for machines with several last-level caches and for a machine file, else bytes.
   std::optional<Weight> weight;
   const MachineFile* measured = nullptr;  // outlives the call
   bool adapters = false;  // count the ways of off-node bytes to the nearest network adapters

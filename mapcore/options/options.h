@@ -75,7 +75,8 @@ struct SiteOptions {
   std::string rank_lib;     // path of libondeloc_rank.so; default: from the install prefix
   // For tests: an hwloc XML file or synthetic string instead of the host, '+' for a blank.
   std::string topology;
-  std::vector<std::string> test_switches;  // for tests: kSwitchNoRows, kSwitchNoEvents
+  // For tests: kSwitchNoRows, kSwitchNoEvents, kSwitchPowercap with a directory.
+  std::vector<std::string> test_switches;
 };
 
 inline constexpr std::size_t kMaxOptionLength = 4096;
