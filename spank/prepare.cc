@@ -78,7 +78,7 @@ Result<std::vector<std::uint32_t>> world_ranks_here(spank_t spank, const StepIde
   std::vector<std::uint32_t> world;
   for (std::uint32_t local = 0; local < count; ++local) {
     const auto rank = item<std::uint32_t>(spank, S_JOB_LOCAL_TO_GLOBAL_ID, local);
-    if (!rank) return Error("Slurm does not tell the ranks on this node");
+    if (!rank) return Error("Slurm does not say which ranks run on this node");
     world.push_back(*rank);
   }
   return world;
@@ -173,7 +173,7 @@ Status read_identity(spank_t spank, Step& step) {
   const auto local = item<std::uint32_t>(spank, S_JOB_LOCAL_TASK_COUNT);
   const auto world = item<std::uint32_t>(spank, S_JOB_TOTAL_TASK_COUNT);
   if (!uid || !gid || !job || !step_id || !local || !world)
-    return Error("Slurm does not tell the ids and sizes of the step");
+    return Error("Slurm does not say which ids and sizes the step has");
   step.identity = {.stepd_pid = getpid(),
                    .uid = *uid,
                    .gid = *gid,

@@ -25,10 +25,10 @@ Status read_task(spank_t spank, const Step& step, Task& task) {
   const auto local = item<int>(spank, S_TASK_ID);
   const auto world = job_env_number(spank, "SLURM_PROCID");
   const auto node = job_env_number(spank, "SLURM_NODEID");
-  if (!local || !world || !node) return Error("Slurm does not tell the rank of the task");
+  if (!local || !world || !node) return Error("Slurm does not say which rank the task has");
   task.local_rank = static_cast<std::uint32_t>(*local);
   if (*world >= step.identity.world_ranks)
-    return Error("Slurm does not tell how many ranks the components of the step have together");
+    return Error("Slurm does not say how many ranks the components of the step have together");
   task.world_rank = *world;
   task.node_index = *node;
   task.node = job_env(spank, "SLURMD_NODENAME").value_or("localhost");

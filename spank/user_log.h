@@ -21,7 +21,7 @@ void log_to_requester(const Step& step, std::string_view sentence);
 // Turns ondeloc off for this step because of an internal failure. "<why>; the job runs on without
 // it" is kept until flush_pending().
 void fail_open(Step& step, std::string_view why);
-// Logs the sentence that fail_open has kept. From user_init on the user's terminal is connected.
+// Logs the sentence that fail_open has kept. The user's terminal is connected from user_init on.
 // With `to_user` false, the sentence goes to slurmd's log alone.
 void flush_pending(Step& step, bool to_user = true);
 struct CleanLine {

@@ -45,7 +45,7 @@ std::string table_text(const Run& run, int rank) {
 
 // The meaning of each decision that the run has.
 std::string legend_text(const Run& run) {
-  std::string text = "gain, needed: predicted, of the messages that the decision is on\n";
+  std::string text = "gain, needed: predicted seconds for the messages that are decided on\n";
   for (const DecisionInfo& info : decisions()) {
     if (std::any_of(run.steps.begin(), run.steps.end(),
                     [&](const RunStep& step) { return step.decision.kind == info.kind; }))

@@ -35,7 +35,7 @@ Status check_whole(const NodePart& part, const MapOptions& options) {
                                                  : nullptr;
   if (given == nullptr) return {};
   return Error(
-      fmt::format("{}: '{}' is of the {} ranks of node '{}' alone, which are mapped anew; "
+      fmt::format("{}: '{}' has only the {} ranks of node '{}', which get other numbers here; "
                   "leave the option out",
                   given, options.traffic.file, part.ranks.size(), part.node));
 }

@@ -33,7 +33,7 @@ std::string to_text(const Replay& replay, const Run& run) {
   }
   text +=
       "cost, remote, peak: of this interval under the mapping in force; seen: intervals\n"
-      "since the last look; their cost, could be: of these together, under the mapping\n"
+      "since the last look; their cost, could be: their sums, under the mapping\n"
       "in force and under the algorithm's; moved: ranks that change their NUMA node;\n"
       "decision ('ondeloc explain' tells more):\n";
   for (const DecisionInfo& info : decisions())

@@ -162,7 +162,7 @@ class Decider {
   Decision decide(const Candidate& wanted, const Candidate& start, const Candidate& tried = {},
                   const Candidate& bringing = {});
   // To be called if observe() returned kSilent: nobody sees then whether the ranks need the memory
-  // that they left behind. It comes once one twentieth of the silence is more than its price.
+  // that they left behind. It comes once one twentieth of the silence exceeds its price.
   // `bringing`: as for decide().
   std::optional<Decision> bring_in_silence(const Candidate& bringing);
   // When the next interval should end; to be called after the decision for the present one.

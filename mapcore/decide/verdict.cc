@@ -28,7 +28,7 @@ const char* reason_of(DecisionKind kind) {
     case DecisionKind::kSmall:
       return "the gain is below the threshold";
     case DecisionKind::kCheap:
-      return "all messages together take less time than a gain has to be";
+      return "all messages together take less time than the least gain of a move";
     case DecisionKind::kEarly:
       return "the pace of the program without moves was not known yet";
     case DecisionKind::kFleeting:
@@ -223,18 +223,18 @@ std::span<const Rule> rules() {
   static const std::vector<Rule> kRules = {
       {"is a decision due?", {DecisionKind::kWaits}},
       {"did ranks of the node send each other anything?", {DecisionKind::kSilent}},
-      {"may ranks be moved?", {DecisionKind::kFixed}},
-      {"do all messages take longer than a gain has to be?", {DecisionKind::kCheap}},
+      {"can ondeloc bind the ranks?", {DecisionKind::kFixed}},
+      {"do the messages take longer than the least gain of a move?", {DecisionKind::kCheap}},
       {"is the program's pace without moves known?", {DecisionKind::kEarly}},
-      {"could any mapping gain as much as a gain has to be?", {DecisionKind::kNearBest}},
+      {"could any mapping reach the least gain of a move?", {DecisionKind::kNearBest}},
       {"did the algorithm find a mapping?", {DecisionKind::kFailed}},
       {"is it better than the mapping in force?", {DecisionKind::kKeeps}},
       {"is the gain above the threshold, migration included?", {DecisionKind::kSmall}},
-      {"has the pattern lasted for more than one interval?", {DecisionKind::kFleeting}},
+      {"did this or the previous pattern outlast one interval?", {DecisionKind::kFleeting}},
       {"have earlier moves paid off?", {DecisionKind::kUnpaid}},
       {"has every NUMA node room for the memory?", {DecisionKind::kNoRoom}},
       {"do enough ranks change node or cache (decide=many)?", {DecisionKind::kFew}},
-      {"may ranks be moved at all (decide=never)?", {DecisionKind::kWatched}},
+      {"does decide= permit moves?", {DecisionKind::kWatched}},
   };
   return kRules;
 }

@@ -192,10 +192,10 @@ std::string objection(const NicPlace& place) {
 
 std::string objection(const std::vector<Device>& fabric, const NicPlace& place) {
   if (std::string why = objection(place); !why.empty()) return why;
-  if (fabric.size() < 2) return "the node has no two adapters of one fabric";
+  if (fabric.size() < 2) return "the node has fewer than two adapters of one fabric";
   if (!is_one_fabric(fabric)) return "the adapters are of several subnets or speeds";
   if (place.ranks < static_cast<int>(fabric.size()))
-    return "the node has more adapters than ranks, which can each use several";
+    return "the node has more adapters than ranks, so each rank can use several";
   const bool known = std::all_of(fabric.begin(), fabric.end(),
                                  [](const Device& device) { return device.node >= 0; });
   return known ? "" : "the machine does not tell where the adapters are";
@@ -253,7 +253,7 @@ Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,
   NicPlan plan;
   const std::vector<Device> fabric = fabric_of(adapters);
   if (rails && fabric.size() < 2) {
-    plan.why = "the node has no two adapters of one fabric";
+    plan.why = "the node has fewer than two adapters of one fabric";
   } else if (!rails) {
     plan.why = objection(fabric, place);
   }

@@ -3,8 +3,8 @@
 // in less than a millisecond on a usual node. hwloc's own search for devices may take seconds.
 //
 // Virtual functions are left out if the machine has the adapter that they are functions of. A
-// machine that got only a virtual function has that. Thread safety: no state. `root` lets tests
-// read a made-up tree.
+// virtual machine that has only the virtual function keeps it. Thread safety: no state. `root` lets
+// tests read a made-up tree.
 #pragma once
 
 #include <string>

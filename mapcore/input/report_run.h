@@ -84,7 +84,7 @@ struct ReportRun {
   std::uint64_t dropped = 0;  // events
   ReportedUse use;
   bool complete = true;      // false: the step was still running
-  std::size_t attached = 0;  // ranks that came through MPI_Init
+  std::size_t attached = 0;  // ranks that called MPI_Init with ondeloc's library
   std::vector<std::string> notes;
 
   std::int64_t migrations() const;  // of all ranks

@@ -32,7 +32,7 @@ std::string sentence(const BindArguments& call, const BoundRank& rank, const std
                      const CpuSet& near) {
   return fmt::format(
       "rank {} is bound to CPUs {}, away from its {}, which is near CPUs {}, and other ranks may "
-      "be too; give each rank CPUs near its own ('ondeloc topology' lists them)",
+      "be too; give each rank CPUs near its own device ('ondeloc topology' lists them)",
       call.rank, shorten(rank.pus.to_list()), device, shorten(near.to_list()));
 }
 

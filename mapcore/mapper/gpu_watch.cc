@@ -152,8 +152,8 @@ std::vector<std::string> GpuWatch::notes(const Ranks& ranks) const {
         fmt::format("GPUs: {} may be bound to CPUs near their GPUs only", ranks_text(near)));
   if (!unknown.empty())
     notes.push_back(
-        fmt::format("GPUs: {} may not leave the NUMA node: which GPU each uses, or where that GPU "
-                    "is, is not known",
+        fmt::format("GPUs: {} may not leave the NUMA node: ondeloc does not know which GPU each "
+                    "uses, or where that GPU is",
                     ranks_text(unknown)));
   return notes;
 }

@@ -151,7 +151,7 @@ double MappingRound::price_of(const Option& option, std::span<const FollowingMem
                   migration_seconds(model_, slots, memory_at_, option.mapping, memory, true));
 }
 
-// Moves that send no further memory away leave all of it where it is.
+// Moves by which no further rank leaves its memory behind leave all of it where it is.
 bool MappingRound::is_worth_leaving(const Mapping& wanted, double promise) const {
   if (options_.memory == Memory::kLater || promise >= kWorthLeaving) return true;
   const SlotSet& slots = placement_.slots().slots;

@@ -5,8 +5,8 @@
 // A rank is counted from the moment in which the mapper sees it attach, with all its threads,
 // outside of the kernel. The controllers count for the whole node, other jobs included; the kernel
 // shows them to privileged users, or to everybody if perf_event_paranoid is 0 or less.
-// Counting makes context switches of the ranks slower, so nobody counts who was not asked to.
-// Source of the files: Documentation/ABI/testing/sysfs-bus-event_source-devices-* of Linux.
+// Counting makes context switches of the ranks slower, so the mapper counts only if the user asks
+// for it. Source of the files: Documentation/ABI/testing/sysfs-bus-event_source-devices-* of Linux.
 // Thread safety: for one thread. Errors: a sentence in the report.
 #pragma once
 

@@ -91,8 +91,9 @@ void Placement::start_allowed(AllowedCpus allowed, bool has_unknown) {
   if (allowed_.empty() || !plan_.shared || keeps_bindings()) return;
   if (has_unknown && plan_.machine.nodes.size() > 1) {
     notes_.insert(
-        "the ranks are not bound, and which GPU each uses is not known: no rank is bound, so that "
-        "none is bound away from its GPU");
+        "Slurm left the ranks unbound, and ondeloc does not know which GPU each of them uses: it "
+        "binds "
+        "no rank, so that none is bound away from its GPU");
     keep_bindings();
     return;
   }

@@ -81,7 +81,7 @@ Status check_modes(const Options& options, const std::vector<std::string_view>& 
       return Error(fmt::format("{} goes with {} only", key, modes_text(modes)));
   }
   if (options.mode == Mode::kProfile && options.transport == Transport::kPmix)
-    return Error("transport=pmix goes with online: its events do not carry single messages");
+    return Error("transport=pmix goes with online: its events carry sums, not single messages");
   return {};
 }
 

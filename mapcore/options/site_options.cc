@@ -129,8 +129,8 @@ constexpr auto kRows = std::to_array<SiteRow>({
      "for tests: hwloc XML file or synthetic string, '+' for blanks", set_topology,
      [](const SiteOptions& s) { return s.topology; }},
     {"test-switch", "no-rows|no-events|powercap:DIR", "none",
-     "for tests: the mapper reads no rows, only events; nobody listens to events; or energy is "
-     "read in a made tree",
+     "for tests: the mapper reads no rows, only events; nobody listens to events; or slurmstepd "
+     "reads the energy in a test directory",
      add_switch, get_switches},
 });
 

@@ -42,7 +42,7 @@ Result<NodePart> node_part(const ProfileReader& profile, const std::string& name
   NodePart part{recorded_ranks(profile), header.node};
   if (part.ranks.size() == header.local_ranks) return part;
   return Error(
-      fmt::format("'{}' is of {} of {} ranks, and names {} of them: the recording ended "
+      fmt::format("'{}' has {} of {} ranks, and names only {} of them: the recording ended "
                   "too early",
                   name, header.local_ranks, header.ranks, part.ranks.size()));
 }

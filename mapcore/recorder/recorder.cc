@@ -88,7 +88,7 @@ class Recorder {
       lines_.push_back(
           fmt::format("profile '{}' is locked by another step, or by a process of any user who can "
                       "read the file; "
-                      "this step is recorded with '{}' behind that name",
+                      "this step adds '{}' to the name",
                       shorten_path(path), more));
       writer = ProfileWriter::create(path + more, header);
     }
@@ -192,10 +192,11 @@ class Recorder {
     std::vector<RankNote> told = notes_of_ranks(ranks_);
     for (const RankState& rank : ranks_.all()) {
       if ((rank.notes & ONDELOC_NOTE_TRANSPORT_PMIX) != 0)
-        told.push_back({fmt::format("rank {} does not reach the segment: its messages are not "
-                                    "recorded",
-                                    rank.world.value),
-                        true});
+        told.push_back(
+            {fmt::format("rank {} cannot open ondeloc's shared memory: its messages are not "
+                         "recorded",
+                         rank.world.value),
+             true});
     }
     if (auto hidden = containers_.sentence(ranks_)) told.push_back({*std::move(hidden), true});
     if (outside_ > 0)

@@ -121,7 +121,7 @@ struct ReportEvents {
 struct ReportEnergy {
   double seconds = 0;  // between the two readings; 0: there were none
   std::optional<double> package_joules, dram_joules;
-  std::string why_no_package = "it was not told before the mapper ended",
+  std::string why_no_package = "slurmstepd had not reported it before the mapper ended",
               why_no_dram = why_no_package;
 };
 

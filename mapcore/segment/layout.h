@@ -107,7 +107,7 @@ enum ondeloc_note {
   ONDELOC_NOTE_TUNED = 1u << 14,         /* the user chose MPICH's algorithms: the model did not */
   ONDELOC_NOTE_SHARED_WINDOW = 1u << 15, /* loads and stores in shared windows: not counted */
   ONDELOC_NOTE_WINDOW_SENDS = 1u << 16,  /* windows of osc/pt2pt: counted as their messages */
-  ONDELOC_NOTE_UNSEEN_COLLECTIVES = 1u << 17, /* they pass by Open MPI's table of messages */
+  ONDELOC_NOTE_UNSEEN_COLLECTIVES = 1u << 17, /* they bypass Open MPI's table of messages */
   ONDELOC_NOTE_BY_HANDLE = 1u << 18, /* MPI was called past the rank library: not counted */
 };
 

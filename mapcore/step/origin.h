@@ -12,8 +12,9 @@
 
 namespace ondeloc {
 
-// Name and text. A fact that is not known is left out: without a rank that came through MPI_Init,
-// the program and the date. `partition`: of the job; empty: unknown. `restarts`: of a requeued job.
+// Name and text. A fact that is not known is left out: without a rank that called MPI_Init with
+// ondeloc's library, the program and the date. `partition`: of the job; empty: unknown. `restarts`:
+// of a requeued job.
 std::vector<std::pair<std::string, std::string>> origin_of(const Ranks& ranks,
                                                            const std::string& partition,
                                                            std::uint32_t restarts);

@@ -26,9 +26,9 @@ constexpr NoteOfBit kNotes[] = {
     {ONDELOC_NOTE_SHARED_WINDOW, true,
      "windows of shared memory are used: loads and stores in them are not counted"},
     {ONDELOC_NOTE_UNSEEN_COLLECTIVES, true,
-     "collectives pass by Open MPI's table of messages (coll/sm, XHC, UCC or the like): Bcast, "
+     "collectives bypass Open MPI's table of messages (coll/sm, XHC, UCC or the like): Bcast, "
      "Reduce, Allreduce, Allgather and Alltoall are counted as if the data went directly to the "
-     "ranks that need them (see \"modelled\"), others are not counted"},
+     "ranks that need them (see \"modelled\"); other collectives are not counted"},
     {ONDELOC_NOTE_WINDOW_SENDS, false,
      "Open MPI makes messages of one-sided transfers (osc/pt2pt): these messages are counted"},
     {ONDELOC_NOTE_SECOND_CLAIM, true,
@@ -90,11 +90,11 @@ void add_attach_note(const Ranks& ranks, std::vector<RankNote>& notes) {
       ranks, [](const RankState& state) { return has_attached(state) || is_stranger(state); });
   if (counted == 0) {
     notes.push_back(
-        {"no process came through MPI_Init under ondeloc: nothing was counted or moved", false});
+        {"no process called MPI_Init with ondeloc's library: nothing was counted or moved", false});
   } else if (counted < ranks.count()) {
-    notes.push_back(
-        {fmt::format("{} of {} ranks came through MPI_Init under ondeloc", counted, ranks.count()),
-         true});
+    notes.push_back({fmt::format("{} of {} ranks called MPI_Init with ondeloc's library", counted,
+                                 ranks.count()),
+                     true});
   }
   if (auto text = about(ranks, is_stranger, "attached from outside the task: counted, not moved"))
     notes.push_back({*std::move(text), false});

@@ -6,10 +6,10 @@
 // function; once the family is known, it leads to that function itself (a program of another family
 // then pays for one jump) or to a counting function. What a call adds is counted after the next
 // function has returned without an error, by the innermost of nested calls (innermost_call.h). If
-// several threads may send, it is found before the next function: as soon as a message has arrived,
-// another thread may free the communicator and the datatype. With one thread it is found
-// afterwards, since MPI has then checked the arguments, and no question about them ends in an error
-// handler. Thread safety: any thread.
+// several threads may send, the addition is found before the next function runs: as soon as a
+// message has arrived, another thread may free the communicator and the datatype. With one thread
+// it is found afterwards, since MPI has then checked the arguments, and no question about them ends
+// in an error handler. Thread safety: any thread.
 #pragma once
 
 #include <atomic>

@@ -7,7 +7,7 @@ import comparing
 import harness
 
 MPIRUN = ["mpirun", "--mca", "plm", "rsh", "--mca", "ras", "^slurm", "--oversubscribe", "-n", "2"]
-NOBODY = "no process came through MPI_Init under ondeloc: nothing was counted or moved"
+NOBODY = "no process called MPI_Init with ondeloc's library: nothing was counted or moved"
 FOREIGN = "started by another launcher inside the step: left alone"
 # mpirun closes all descriptors in its ranks. It has the segment itself, because it replaced a task.
 WITH_SEGMENT = """fd=$(expr "$ONDELOC_STEP" : '.* fd=\\([0-9]*\\)')

@@ -142,8 +142,8 @@ class Recorder(profiling.Profiling):
         self.assertEqual(len(names), 2, names)
         self.assertRegex(names[1], r"^app\.prof\.\d+\.[01]\.\d+$")
         self.assertEqual(result.stderr, "ondeloc: profile 'app.prof' is locked by another step, or by a process of any user "
-                         "who can read the file; this step is recorded with "
-                         f"'{names[1].removeprefix('app.prof')}' behind that name\n")
+                         "who can read the file; this step adds "
+                         f"'{names[1].removeprefix('app.prof')}' to the name\n")
         for name in names:
             self.assert_whole(self.info(name))
 

@@ -266,7 +266,7 @@ TEST_CASE("a node's profile maps the ranks that ran there, by name of node and r
   // Bytes that leave the node load the memory of their sender.
   CHECK(json["cost"]["peak_load"].get<double>() < 1.5);
   CHECK(with({"-a", "deloc", "-f", "rankfile"}).out.find("rank 4=n7") != std::string::npos);
-  check_sentence(with({"-n", "8"}), 1, "--ranks: '" + part + "' is of the 3 ranks of node 'n7'");
+  check_sentence(with({"-n", "8"}), 1, "--ranks: '" + part + "' has only the 3 ranks of node 'n7'");
   write_text(dir.file("prev.json"), R"({"ranks":[]})");
   check_sentence(with({"-p", dir.file("prev.json")}), 1, "--previous: ");
 }
@@ -316,7 +316,7 @@ TEST_CASE("commands that need all ranks, or the ranks of one node, say so") {
                  "holds the recordings of 2 nodes, and a mapping is of one");
   const std::string early = node_profile(dir, "early", 1, 4);
   check_sentence(run_command(dir, {"profile", "map", early, "-t", "numa:2 core:4 pu:1"}), 1,
-                 "is of 4 of 6 ranks, and names 3 of them");
+                 "has 4 of 6 ranks, and names only 3 of them");
 }
 
 TEST_CASE("long work says how far it is") {

@@ -34,9 +34,10 @@ TEST_CASE("a rank away from the GPU that it is given is told of") {
   Bound rank;
   rank.call.device_variables = "ROCR_VISIBLE_DEVICES=0000:20:00.0";
   rank.call.nodes = 1;
-  CHECK(rank.on("0") ==
-        "rank 3 is bound to CPUs 0, away from its GPU renderD129, which is near CPUs 1, and other "
-        "ranks may be too; give each rank CPUs near its own ('ondeloc topology' lists them)");
+  CHECK(
+      rank.on("0") ==
+      "rank 3 is bound to CPUs 0, away from its GPU renderD129, which is near CPUs 1, and other "
+      "ranks may be too; give each rank CPUs near its own device ('ondeloc topology' lists them)");
   CHECK_FALSE(rank.on("0-1").empty());
   CHECK(rank.on("1").empty());
   rank.call.device_variables = "ROCR_VISIBLE_DEVICES=0";  // may be either

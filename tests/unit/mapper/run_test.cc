@@ -553,16 +553,17 @@ TEST_CASE("if no rank attaches, the report has the CPUs of the step, not of the 
   const auto lines = run_mapper(config_for(step, pattern));
   REQUIRE(lines.size() >= 2);  // verbose: nobody was moved, and why
   CHECK(lines[0].find("0 remaps") != std::string::npos);
-  CHECK(std::count(
-            lines.begin(), lines.end(),
-            "n1: no process came through MPI_Init under ondeloc: nothing was counted or moved") ==
-        1);
+  CHECK(
+      std::count(
+          lines.begin(), lines.end(),
+          "n1: no process called MPI_Init with ondeloc's library: nothing was counted or moved") ==
+      1);
   const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
   CHECK(report["topology"]["cpus"] == "0");
   REQUIRE(report["topology"]["numa"].size() == 1);
   CHECK(report["topology"]["numa"][0]["pus"] == "0");
-  CHECK(has_note(report,
-                 "no process came through MPI_Init under ondeloc: nothing was counted or moved"));
+  CHECK(has_note(
+      report, "no process called MPI_Init with ondeloc's library: nothing was counted or moved"));
 }
 
 TEST_CASE("the report of a static step names no algorithm") {

@@ -110,7 +110,7 @@ TEST_CASE("modes") {
   CHECK(error_of("bogus") == "mode 'bogus' is not known; use off, online, static, profile or help");
   CHECK(error_of("") == "mode '' is not known; use off, online, static, profile or help");
   CHECK(error_of("profile:f,transport=pmix") ==
-        "transport=pmix goes with online: its events do not carry single messages");
+        "transport=pmix goes with online: its events carry sums, not single messages");
   CHECK(error_of("online,cells=8") == "cells goes with profile:FILE only");
   CHECK(error_of("profile:f,cells=0") == "cells: '0' is not a number of cells; use 1 to 256");
   CHECK(error_of("profile:f,cells=257") == "cells: '257' is not a number of cells; use 1 to 256");

@@ -225,7 +225,7 @@ TEST_CASE(
   const std::vector<std::string> told = {
       "ranks 4, 6: windows of shared memory are used: loads and stores in them are not counted",
       "rank 6: MPI_COMM_WORLD has another size than the step: left alone",
-      "rank 5 does not reach the segment: its messages are not recorded"};
+      "rank 5 cannot open ondeloc's shared memory: its messages are not recorded"};
   {
     const Step step(
         -1, 0, 0,
@@ -275,7 +275,7 @@ TEST_CASE("a program without MPI is noted in the profile only") {
                       "nodes, in a file of ") == 0);
   CHECK(lines[0].find("; the event channel: at most ") != std::string::npos);
   CHECK(lines[1] ==
-        "n1: no process came through MPI_Init under ondeloc: nothing was counted or moved");
+        "n1: no process called MPI_Init with ondeloc's library: nothing was counted or moved");
   waitpid(pid, nullptr, 0);
   const std::string path =
       file_of_node(config.options.file, map_segment(segment.get()).header(), config.node);
@@ -283,7 +283,8 @@ TEST_CASE("a program without MPI is noted in the profile only") {
   REQUIRE(profile.ok());
   CHECK(std::count(
             profile->notes().begin(), profile->notes().end(),
-            "no process came through MPI_Init under ondeloc: nothing was counted or moved") == 1);
+            "no process called MPI_Init with ondeloc's library: nothing was counted or moved") ==
+        1);
   std::filesystem::remove(path);
 }
 
@@ -302,8 +303,8 @@ TEST_CASE("a second recorder on one file takes another name and says so") {
   REQUIRE(lines.size() == 2);  // verbose
   CHECK(lines[0] == "profile '" + path +
                         "' is locked by another step, or by a process of any user who can read "
-                        "the file; this step is recorded with '" +
-                        other.substr(path.size()) + "' behind that name");
+                        "the file; this step adds '" +
+                        other.substr(path.size()) + "' to the name");
   REQUIRE(first->finish().ok());
   const std::map<std::string, std::uint64_t> wanted = {{path, 1}, {other, kRanks * kEvents}};
   for (const auto& [name, events] : wanted) {
