@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says which addresses of a process have a page that no other process maps, from /proc/pid/pagemap.
-// The kernel takes as long to tell the node of an address without a page. A rank has ten
+// The kernel tells the node of an address, and takes as long if there is no page. A rank has ten
 // times as many addresses as pages of its own: stacks, libraries and memory that ranks share.
 // Thread safety: const member functions may run at the same time.
 #pragma once

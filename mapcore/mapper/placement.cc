@@ -92,8 +92,7 @@ void Placement::start_allowed(AllowedCpus allowed, bool has_unknown) {
   if (has_unknown && plan_.machine.nodes.size() > 1) {
     notes_.insert(
         "Slurm left the ranks unbound, and ondeloc does not know which GPU each of them uses: it "
-        "binds "
-        "no rank, so that none is bound away from its GPU");
+        "binds no rank, so that none is bound away from its GPU");
     keep_bindings();
     return;
   }

@@ -18,7 +18,7 @@
 
 namespace ondeloc {
 
-// A world rank that only its task learns: Slurm does not say slurmstepd where the ranks of a
+// A world rank that only its task learns: Slurm does not tell slurmstepd where the ranks of a
 // component of a heterogeneous step begin.
 inline constexpr std::uint32_t kRankOfTask = UINT32_MAX;
 

@@ -13,7 +13,8 @@ namespace {
 constexpr auto kFates = std::to_array<FateRow>({
     {StepFate::kSilent, "silent", "ranks of one node sent each other nothing"},
     {StepFate::kShort, "short", "ended before a decision was due"},
-    {StepFate::kNoStake, "no-stake", "messages take less than 1.5 % of the run, predicted"},
+    {StepFate::kNoStake, "no-stake",
+     "the predicted time of messages is below the default of least-gain"},
     {StepFate::kStayed, "stayed", "no better mapping, or a rule forbade the move"},
     {StepFate::kMissed, "missed", "a better mapping was found and not applied"},
     {StepFate::kMoved, "moved", "ranks were moved"},
