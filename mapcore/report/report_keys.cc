@@ -119,7 +119,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
      "the same traffic under the mapping at the interval's end"},
     {"intervals[].domains[].messages_before", "messages",
      "as bytes_before, the number of messages"},
-    {"intervals[].domains[].messages_after", "messages", "as bytes_after, counted"},
+    {"intervals[].domains[].messages_after", "messages", "as bytes_after, the number of messages"},
     {"intervals[].remapped", "", "true if ranks were moved"},
     {"intervals[].moved", "", "ranks whose CPUs changed"},
     {"intervals[].moved_to", "",
@@ -173,7 +173,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
      "between such pairs if every rank had stayed where it was at the start"},
     {"totals.domains[].bytes_after", "bytes", "between such pairs, as the ranks were moved"},
     {"totals.domains[].messages_before", "messages", "as bytes_before, the number of messages"},
-    {"totals.domains[].messages_after", "messages", "as bytes_after, counted"},
+    {"totals.domains[].messages_after", "messages", "as bytes_after, the number of messages"},
     {"totals.remote_share_before", "share",
      "bytes between NUMA nodes / all bytes of the run if every rank had stayed where it was at the "
      "start; null without traffic"},
