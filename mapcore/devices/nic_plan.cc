@@ -184,6 +184,8 @@ bool is_one_fabric(const std::vector<Device>& devices) {
   });
 }
 
+constexpr const char* kTooFewAdapters = "the node has fewer than two adapters of one fabric";
+
 // Empty if auto may choose, as far as that does not depend on the adapters.
 std::string objection(const NicPlace& place) {
   if (place.nodes < 2) return "the step is on one node";
@@ -192,7 +194,7 @@ std::string objection(const NicPlace& place) {
 
 std::string objection(const std::vector<Device>& fabric, const NicPlace& place) {
   if (std::string why = objection(place); !why.empty()) return why;
-  if (fabric.size() < 2) return "the node has fewer than two adapters of one fabric";
+  if (fabric.size() < 2) return kTooFewAdapters;
   if (!is_one_fabric(fabric)) return "the adapters are of several subnets or speeds";
   if (place.ranks < static_cast<int>(fabric.size()))
     return "the node has more adapters than ranks, so each rank can use several";
@@ -253,7 +255,7 @@ Result<NicPlan> plan_nic(std::string_view nic, std::span<const Device> adapters,
   NicPlan plan;
   const std::vector<Device> fabric = fabric_of(adapters);
   if (rails && fabric.size() < 2) {
-    plan.why = "the node has fewer than two adapters of one fabric";
+    plan.why = kTooFewAdapters;
   } else if (!rails) {
     plan.why = objection(fabric, place);
   }
