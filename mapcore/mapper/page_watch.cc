@@ -13,9 +13,10 @@ namespace ondeloc {
 namespace {
 
 constexpr double kMuch = 0.1;
-// On a full node the mapper runs in place of a rank, and all others wait for that one.
-constexpr int kTimesAsLong = 1000;
-constexpr std::chrono::seconds kLongest(2);
+// On a full node the mapper runs in place of a rank, and all others wait for that one. Pages that
+// are to follow do so soon.
+constexpr int kTimesAsLong = 4000, kTimesAsLongToBring = 1000;  // times the length of a look
+constexpr std::chrono::seconds kLongest(5), kLongestToBring(2);
 // Two looks at a rank tell where the program put its memory: the first may come while it does so.
 // Later looks seldom tell more.
 constexpr int kEnoughLooks = 2, kSlowerLater = 10;
@@ -39,6 +40,13 @@ PagesByNode in_ordinary_memory(PagesByNode pages, const Machine& machine) {
   for (const OtherMemory& memory : machine.other_memories)
     if (!memory.near.empty() || !memory.kind.empty()) pages.erase(memory.os);
   return pages;
+}
+
+std::chrono::nanoseconds pause_after(std::chrono::nanoseconds look, int looks, bool brings) {
+  if (brings)
+    return std::min<std::chrono::nanoseconds>(kTimesAsLongToBring * look, kLongestToBring);
+  const int slower = looks > kEnoughLooks ? kSlowerLater : 1;
+  return slower * std::min<std::chrono::nanoseconds>(kTimesAsLong * look, kLongest);
 }
 
 }  // namespace
@@ -72,8 +80,7 @@ void PageWatch::look(Placement& placement, const Ranks& ranks, bool brings) {
   const bool away = !placement.bindings()[rank].foreign.empty();
   if (ranks.at(rank).movable() && !away) look_at(rank, placement, ranks.at(rank), brings);
   const auto end = Clock::now();
-  const int slower = !brings && seen_[rank].looks > kEnoughLooks ? kSlowerLater : 1;
-  due_ = end + slower * std::min<Clock::duration>(kTimesAsLong * (end - begin), kLongest);
+  due_ = end + pause_after(end - begin, seen_[rank].looks, brings);
 }
 
 void PageWatch::fill(LocalRank rank, ReportRank& line) const {

@@ -19,11 +19,11 @@ class PageWatch {
  public:
   explicit PageWatch(int ranks) : seen_(static_cast<std::size_t>(ranks)) {}
 
-  // Looks at one rank, and at the next rank in the next call. The pause between two looks is 1000
-  // times as long as the look took, but two seconds at most. From the third look at a rank on the
-  // same CPUs on the pause is ten times as long, unless `brings`. A call in the pause does nothing,
-  // and neither does a call for a step with one NUMA node. With `brings`, far pages of ranks on one
-  // node are asked to follow.
+  // Looks at one rank, and at the next rank in the next call. The pause between two looks is 4000
+  // times as long as the look took, but five seconds at most. From the third look at a rank on the
+  // same CPUs on the pause is ten times as long. A call in the pause does nothing, and neither does
+  // a call for a step with one NUMA node. With `brings`, far pages of ranks on one node are asked
+  // to follow, and each pause is 1000 times as long as the look took, but two seconds at most.
   void look(Placement& placement, const Ranks& ranks, bool brings);
 
   void fill(LocalRank rank, ReportRank& line) const;
