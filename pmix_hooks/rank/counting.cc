@@ -10,15 +10,40 @@ constinit ChannelWriter recording{};
 
 namespace {
 
+void drop(Near& near) { near.comm.store(nullptr, std::memory_order_relaxed); }
+
+void drop_if(Near& near, const void* comm) {
+  if (near.comm.load(std::memory_order_relaxed) == comm) drop(near);
+}
+
+void drop_all() {
+  drop(counting.near);
+  for (OtherComm& other : counting.others) drop(other.near);
+}
+
+void keep_followed() {
+  const void* comm = counting.near.comm.load(std::memory_order_relaxed);
+  if (comm == nullptr) return;
+  OtherComm& other = place_of_other(comm);
+  other.near.cells = counting.near.cells;
+  other.near.known = counting.near.known;
+  other.near.first = counting.near.first;
+  other.near.size = counting.near.size;
+  other.codes = counting.near_codes;
+  other.near.comm.store(comm, std::memory_order_relaxed);
+}
+
 void follow(Peers* peers, const void* comm) {
+  if (counting.near.comm.load(std::memory_order_relaxed) != comm) keep_followed();
+  drop_if(place_of_other(comm).near, comm);  // its stretch may grow now
   counting.last.store(peers, std::memory_order_release);
-  counting.near_size = peers->size;
   counting.near_codes = &peers->cell_code(0);
   const Stretch stretch = stretch_of(*peers);
-  counting.near_first = stretch.first;
-  counting.near_cells = counting.row + stretch.cell;
-  counting.near_known = stretch.known;
-  counting.near_comm.store(comm, std::memory_order_relaxed);
+  counting.near.size = peers->size;
+  counting.near.first = stretch.first;
+  counting.near.cells = counting.row + stretch.cell;
+  counting.near.known = stretch.known;
+  counting.near.comm.store(comm, std::memory_order_relaxed);
 }
 
 bool has_several_threads() {
@@ -27,11 +52,14 @@ bool has_several_threads() {
 
 }  // namespace
 
-void follow_nobody() { follow(&no_peers, nullptr); }
+void follow_nobody() {
+  drop_all();
+  follow(&no_peers, nullptr);
+}
 
 void expect_several_threads() {
   counting.several.store(true, std::memory_order_relaxed);
-  counting.near_comm.store(nullptr, std::memory_order_relaxed);
+  drop_all();
 }
 
 bool several_threads_send() {
@@ -41,16 +69,16 @@ bool several_threads_send() {
 void forget_comm(void* comm) {
   peers_forget(comm);
   // A thread may have followed the communicator while expect_several_threads() ran.
-  if (counting.near_comm.load(std::memory_order_relaxed) == comm)
-    counting.near_comm.store(nullptr, std::memory_order_relaxed);
+  drop_if(counting.near, comm);
+  drop_if(place_of_other(comm).near, comm);
   const Peers& last = *counting.last.load(std::memory_order_relaxed);
   if (last.comm.load(std::memory_order_relaxed) != nullptr) return;
   if (has_several_threads()) return counting.last.store(&no_peers, std::memory_order_relaxed);
   follow_nobody();
 }
 
-// With one thread the last communicator follows the program; with several the first one stays,
-// since a word that all threads keep rewriting costs more than the look-up.
+// With one thread the followed communicator changes with the program; with several the first one
+// stays, since a word that all threads keep rewriting costs more than the look-up.
 Peers* other_peers(void* comm) {
   if (!counting.active.load(std::memory_order_relaxed)) return &no_peers;
   Peers* peers = peers_of(comm);
@@ -66,7 +94,7 @@ Peers* other_peers(void* comm) {
 
 std::uint64_t translate(Peers* peers, void* comm, int peer) {
   const std::uint64_t cell_code = peers_translate(peers, comm, peer);
-  const bool is_near = counting.near_comm.load(std::memory_order_relaxed) == comm;
+  const bool is_near = counting.near.comm.load(std::memory_order_relaxed) == comm;
   if (is_near && !has_several_threads()) follow(peers, comm);  // its stretch has grown
   return cell_code;
 }

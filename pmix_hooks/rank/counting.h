@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every message takes this path, after the real send has succeeded. It takes no lock, allocates
 // nothing and calls nothing, unless it meets a communicator, a peer or a derived type that is not
-// known yet, or a notification is due. The usual message (one thread, the communicator of the last
-// message, a predefined type, a peer in the stretch of its communicator, peers.h) touches two cache
-// lines of ours: the first one of Counting and the cell. Another peer's cell code is a third line.
-// A program that sweeps over its memory between messages has to fetch each of them again.
+// known yet, or a notification is due. The usual message (one thread, the followed communicator, a
+// predefined type, a peer in the stretch of its communicator, peers.h) touches two cache lines of
+// ours: the first one of Counting and the cell. Another communicator, and another peer's cell code,
+// is a third line. A program that sweeps over its memory between messages has to fetch each of them
+// again.
 //
 // A notification tells the mapper the new totals. With the shm transport it is due when the tick in
 // the segment has changed; a usual message looks there if it is the kClockEvery-th to its peer.
@@ -22,6 +23,7 @@
 #include "pmix_hooks/rank/add_message.h"
 #include "pmix_hooks/rank/count_mode.h"
 #include "pmix_hooks/rank/peers.h"
+#include "pmix_hooks/rank/pointer_map.h"
 #include "pmix_hooks/rank/recording.h"
 #include "pmix_hooks/rank/type_sizes.h"
 
@@ -29,29 +31,45 @@ namespace ondeloc {
 
 inline constexpr std::uint32_t kClockEvery = 16;
 
+// A communicator and its stretch, for one thread at a time.
+struct Near {
+  std::atomic<const void*> comm;  // null: none
+  ondeloc_cell* cells;            // that of peer `first`, and so on
+  std::uint64_t known;            // bit i: peer `first` + i
+  std::uint32_t first, size;      // size: number of peers
+};
+
+// A communicator that was followed before.
+struct alignas(64) OtherComm {
+  Near near;
+  std::atomic<std::uint64_t>* codes;
+};
+inline constexpr int kOtherCommBits = 4;
+
 struct alignas(64) Counting {
   open_mpi::PmlSend send;
   open_mpi::PmlIsend isend;
-  // The last communicator and its stretch, for one thread at a time (follow()), and the last
-  // predefined type with the bytes of an element; null at first.
-  std::atomic<const void*> near_comm;
-  ondeloc_cell* near_cells;  // that of peer near_first, and so on
-  std::uint64_t near_known;  // bit i: peer near_first + i
+  // The communicator that is followed (follow()), and the last predefined type with the bytes of an
+  // element; null at first.
+  Near near;
   const void* near_type;
-  std::uint32_t near_first, near_bytes;
+  std::uint32_t near_bytes;
   bool plain;  // one thread at a time, shm transport, no recording, no tick
 
   alignas(64) ondeloc_cell* row;  // own row (layout.h)
   std::atomic<std::uint64_t>* near_codes;
-  std::uint32_t near_size;
   const std::uint64_t* tick;  // the segment's, or a word that never changes
   std::atomic<std::uint64_t> tick_seen;
   std::atomic<Peers*> last;             // of the last communicator, never null
   std::atomic<std::uint32_t> messages;  // pmix transport: to space the readings of the clock
   std::atomic<bool> active;             // between attach and detach
   std::atomic<bool> several;            // a session may bring threads
+
+  // Communicators that were followed before, each at the place of its hash: a program that goes
+  // back and forth between a few of them pays one cache line for it.
+  OtherComm others[1 << kOtherCommBits];
 };
-static_assert(offsetof(Counting, row) == 64 && sizeof(Counting) == 128);
+static_assert(offsetof(Counting, row) == 64 && offsetof(Counting, others) == 128);
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit where it is defined
 extern Counting counting;
 
@@ -85,18 +103,31 @@ inline std::uint64_t cell_code_of(int peer, void* comm) {
   return cell_code;
 }
 
-// The cell of a known peer of the last communicator; null if it takes a call to find, or if several
-// threads send.
-[[gnu::always_inline]] inline ondeloc_cell* known_cell(int peer, const void* comm) {
-  if (__builtin_expect(counting.near_comm.load(std::memory_order_relaxed) != comm, 0))
-    return nullptr;
-  const std::uint32_t at = static_cast<std::uint32_t>(peer) - counting.near_first;
-  if (__builtin_expect(at < kStretchPeers && (counting.near_known >> at & 1) != 0, 1))
-    return counting.near_cells + at;
-  if (static_cast<std::uint32_t>(peer) >= counting.near_size) return nullptr;
-  const std::uint64_t cell_code = counting.near_codes[peer].load(std::memory_order_relaxed);
+inline OtherComm& place_of_other(const void* comm) {
+  return counting.others[mixed(reinterpret_cast<std::uintptr_t>(comm)) >> (64 - kOtherCommBits)];
+}
+
+// The cell of a known peer; null if it is not known.
+[[gnu::always_inline]] inline ondeloc_cell* cell_in(const Near& near,
+                                                    std::atomic<std::uint64_t>* const& codes,
+                                                    int peer) {
+  const std::uint32_t at = static_cast<std::uint32_t>(peer) - near.first;
+  if (__builtin_expect(at < kStretchPeers && (near.known >> at & 1) != 0, 1))
+    return near.cells + at;
+  if (static_cast<std::uint32_t>(peer) >= near.size) return nullptr;
+  const std::uint64_t cell_code = codes[peer].load(std::memory_order_relaxed);
   if (__builtin_expect(cell_code == 0, 0)) return nullptr;
   return &counting.row[static_cast<std::uint32_t>(cell_code) - 1];
+}
+
+// The cell of a known peer of a communicator that is or was followed; null if it takes a call to
+// find, or if several threads send.
+[[gnu::always_inline]] inline ondeloc_cell* known_cell(int peer, const void* comm) {
+  if (__builtin_expect(counting.near.comm.load(std::memory_order_relaxed) == comm, 1))
+    return cell_in(counting.near, counting.near_codes, peer);
+  const OtherComm& other = place_of_other(comm);
+  if (other.near.comm.load(std::memory_order_relaxed) != comm) return nullptr;
+  return cell_in(other.near, other.codes, peer);
 }
 
 inline Addition addition_of(std::size_t count, void* type, int peer, void* comm) {

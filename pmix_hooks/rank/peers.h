@@ -15,7 +15,7 @@
 // Life: a Peers belongs to a communicator from its first message until the PML is told to drop
 // it. Its memory is then kept for the next communicator and never given back, because
 // counting.last may still point to it; a reader compares `comm`, which identifies the owner, before
-// it uses anything else, and forget_comm() drops the copy that counting keeps for one thread. So
+// it uses anything else, and forget_comm() drops the copies that counting keeps for one thread. So
 // there are as many objects as communicators were alive at once.
 // Thread safety: any thread that MPI allows to send. Errors: an empty Peers (size 0), so that the
 // message is not counted; if memory was missing, `no_memory` of peers_start() is called.

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""message_cost.py BUILD_DIR [TURNS]: measures the time that counting adds to a message, for each MPI.
+"""message_cost.py BUILD_DIR [TURNS [COMMUNICATORS]]: measures the time that counting adds to a message, for each MPI.
 
-A rank sends to itself in a loop: without anything, with the rank library, and under Open MPI with its own pml_monitoring. The
-kinds alternate, TURNS times (default 15), and medians of the same run are compared. A turn is the least of many blocks, because
-other load on the machine only adds time."""
+A rank sends to itself in a loop, over so many communicators in turn (default 1): without anything, with the rank library, and
+under Open MPI with its own pml_monitoring. The kinds alternate, TURNS times (default 15), and medians of the same run are
+compared. A turn is the least of many blocks, because other load on the machine only adds time."""
 import os
 import platform
 import re
@@ -14,6 +14,7 @@ import sys
 
 build = os.path.abspath(sys.argv[1])
 turns = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+communicators = sys.argv[3] if len(sys.argv) > 3 else "1"
 # The program of each MPI, and what is compared. A build may be without MPICH.
 PROGRAMS = {"Open MPI": ("self_send", ("none", "ondeloc", "monitoring")), "MPICH": ("mpich_self_send", ("none", "ondeloc"))}
 library = f"{build}/pmix_hooks/libondeloc_rank.so"
@@ -24,7 +25,7 @@ def run(program, kind):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_MCA_", "PMIX_", "SLURM_"))}
     # The programs may run as root, and need no launcher.
     env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    command = [f"{build}/tests/apps/{program}", blocks]
+    command = [f"{build}/tests/apps/{program}", blocks, communicators]
     if kind == "monitoring":
         env["OMPI_MCA_pml_monitoring_enable"] = "1"
     if kind == "ondeloc":
@@ -67,7 +68,7 @@ def measure(mpi):
 def main():
     cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
                 if line.startswith("model name")), platform.machine())
-    print(f"machine: {cpu}, {os.cpu_count()} CPUs, Linux {platform.release()}, "
+    print(f"machine: {cpu}, {os.cpu_count()} CPUs, Linux {platform.release()}, communicators: {communicators}, "
           f"load {os.getloadavg()[0]:.1f}; {first_line('ompi_info', '--version')}")
     for mpi in PROGRAMS:
         if os.path.exists(f"{build}/tests/apps/{PROGRAMS[mpi][0]}"):

@@ -130,10 +130,11 @@ TEST_CASE(
   OneThread rank(GENERATE(1U, 2U));
   std::mt19937 random(GENERATE(1U, 2U, 3U));
   std::vector<Members> comms = some_communicators(random);
+  for (Members& more : some_communicators(random)) comms.push_back(std::move(more));
   const auto any = [&](std::size_t end) { return static_cast<std::size_t>(random() % end); };
   Members* comm = &comms[0];
   for (int i = 0; i < 5000; ++i) {
-    if (any(10) == 0) comm = &comms[any(comms.size())];
+    if (any(4) == 0) comm = &comms[any(comms.size())];
     rank.send(*comm, static_cast<int>(any(comm->size())));
   }
   CHECK(rank.is_right());
@@ -145,7 +146,7 @@ TEST_CASE("peers in the order of their cells are found without their cell codes"
   for (const int peer : {10, 20, 41, 42, 49, 10}) rank.send(comm, peer);
   CHECK(counting.near_codes == &peers_of(handle_of(comm))->cell_code(0));
   for (const int peer : {10, 20, 41})  // the stretch has 31 peers after the first one
-    CHECK((counting.near_known >> (static_cast<std::uint32_t>(peer) - counting.near_first) & 1) ==
+    CHECK((counting.near.known >> (static_cast<std::uint32_t>(peer) - counting.near.first) & 1) ==
           1);
   CHECK(known_cell(20, &comm) == counting.row + 120);
   CHECK(known_cell(49, &comm) == counting.row + 149);
@@ -164,9 +165,36 @@ TEST_CASE("a stretch does not outlive its communicator") {
   Members second = first;
   std::reverse(second.begin(), second.end());
   for (int peer = 0; peer < 50; ++peer) rank.send(first, peer);
+  if (GENERATE(false, true)) rank.send(the_world, 0);  // it is not the followed one any more
   forget_comm(&first);
+  CHECK(known_cell(0, &first) == nullptr);
   for (int peer = 0; peer < 50; ++peer) rank.send(second, peer);
   CHECK(rank.is_right());
+}
+
+TEST_CASE("a program that goes back and forth between communicators finds their cells") {
+  OneThread rank(1);
+  Members row(the_world.begin() + 100, the_world.begin() + 150);
+  Members column(the_world.begin() + 20, the_world.begin() + 60);
+  rank.send(row, 3);
+  rank.send(column, 5);
+  CHECK(known_cell(3, &row) == counting.row + 103);
+  CHECK(known_cell(5, &column) == counting.row + 25);
+  CHECK(known_cell(4, &row) == nullptr);
+  rank.send(row, 4);  // its stretch grows
+  CHECK(known_cell(4, &row) == counting.row + 104);
+  CHECK(known_cell(5, &column) == counting.row + 25);
+  SECTION("until several threads send") {
+    expect_several_threads();
+    CHECK(known_cell(4, &row) == nullptr);
+    CHECK(known_cell(5, &column) == nullptr);
+    counting.several = false;
+  }
+  SECTION("until counting ends") {
+    follow_nobody();
+    CHECK(known_cell(4, &row) == nullptr);
+    CHECK(known_cell(5, &column) == nullptr);
+  }
 }
 
 }  // namespace counting_test
