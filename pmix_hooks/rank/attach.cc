@@ -206,12 +206,12 @@ void prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   const PeerCells off_node = peer_cells_of(row, table.local_ranks, table.world_ranks);
   peers_start(self.calls, table, row, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
   type_sizes_start(self.calls, is_mpich());
-  one_sided_start(self.calls);
   ondeloc_slot* slot = self.segment.valid() ? &self.segment.slot(self.local_rank) : nullptr;
   unseen_collectives_start(self.calls, table.local_ranks, off_node, slot);
   if (is_mpich()) collectives_start(self.calls, table, self.library.knows_nodes, slot);
   self.mode = choose_mode();
   persistent_setup(multiple, self.mode);
+  one_sided_start(self.calls, self.mode);
   counting.row = row;
   const bool ticks = self.segment.valid() && self.events;
   counting.tick = ticks ? self.segment.tick() : &never;

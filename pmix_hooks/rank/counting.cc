@@ -21,29 +21,29 @@ void drop_all() {
   for (OtherComm& other : counting.others) drop(other.near);
 }
 
-void keep_followed() {
-  const void* comm = counting.near.comm.load(std::memory_order_relaxed);
-  if (comm == nullptr) return;
+void set(Near& near, const Peers& peers, const void* comm) {
+  const Stretch stretch = stretch_of(peers);
+  near.size = peers.size;
+  near.first = stretch.first;
+  near.cells = counting.row + stretch.cell;
+  near.known = stretch.known;
+  near.comm.store(comm, std::memory_order_relaxed);
+}
+
+void set_other(Peers* peers, const void* comm) {
   OtherComm& other = place_of_other(comm);
-  other.near.cells = counting.near.cells;
-  other.near.known = counting.near.known;
-  other.near.first = counting.near.first;
-  other.near.size = counting.near.size;
-  other.codes = counting.near_codes;
-  other.near.comm.store(comm, std::memory_order_relaxed);
+  other.codes = &peers->cell_code(0);
+  set(other.near, *peers, comm);
 }
 
 void follow(Peers* peers, const void* comm) {
-  if (counting.near.comm.load(std::memory_order_relaxed) != comm) keep_followed();
+  const void* before = counting.near.comm.load(std::memory_order_relaxed);
+  if (before != nullptr && before != comm)
+    set_other(counting.last.load(std::memory_order_relaxed), before);
   drop_if(place_of_other(comm).near, comm);  // its stretch may grow now
   counting.last.store(peers, std::memory_order_release);
   counting.near_codes = &peers->cell_code(0);
-  const Stretch stretch = stretch_of(*peers);
-  counting.near.size = peers->size;
-  counting.near.first = stretch.first;
-  counting.near.cells = counting.row + stretch.cell;
-  counting.near.known = stretch.known;
-  counting.near.comm.store(comm, std::memory_order_relaxed);
+  set(counting.near, *peers, comm);
 }
 
 bool has_several_threads() {
@@ -51,6 +51,10 @@ bool has_several_threads() {
 }
 
 }  // namespace
+
+void keep_near(Peers* peers, const void* window) {
+  if (!has_several_threads()) set_other(peers, window);
+}
 
 void follow_nobody() {
   drop_all();

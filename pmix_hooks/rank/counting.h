@@ -31,7 +31,7 @@ namespace ondeloc {
 
 inline constexpr std::uint32_t kClockEvery = 16;
 
-// A communicator and its stretch, for one thread at a time.
+// A communicator or window and its stretch, for one thread at a time.
 struct Near {
   std::atomic<const void*> comm;  // null: none
   ondeloc_cell* cells;            // that of peer `first`, and so on
@@ -39,7 +39,7 @@ struct Near {
   std::uint32_t first, size;      // size: number of peers
 };
 
-// A communicator that was followed before.
+// A communicator that is not followed, or a window.
 struct alignas(64) OtherComm {
   Near near;
   std::atomic<std::uint64_t>* codes;
@@ -65,8 +65,8 @@ struct alignas(64) Counting {
   std::atomic<bool> active;             // between attach and detach
   std::atomic<bool> several;            // a session may bring threads
 
-  // Communicators that were followed before, each at the place of its hash: a program that goes
-  // back and forth between a few of them pays one cache line for it.
+  // Communicators that were followed before, and windows, each at the place of its hash: a program
+  // that goes back and forth between a few of them pays one cache line for it.
   OtherComm others[1 << kOtherCommBits];
 };
 static_assert(offsetof(Counting, row) == 64 && offsetof(Counting, others) == 128);
@@ -82,8 +82,12 @@ struct Addition {
 
 [[gnu::cold, gnu::noinline]] Peers* other_peers(void* comm);
 [[gnu::cold, gnu::noinline]] std::uint64_t translate(Peers* peers, void* comm, int peer);
-void forget_comm(void* comm);  // its handle may come back as another communicator's
-void follow_nobody();          // until the next message
+// Its handle may come back as another communicator's, or window's.
+void forget_comm(void* comm);
+void follow_nobody();  // until the next message
+// known_cell() finds the known peers of this window, or communicator, from now on, unless several
+// threads send.
+void keep_near(Peers* peers, const void* window);
 // Threads may send at once from now on. To be called before they start.
 void expect_several_threads();
 bool several_threads_send();  // false as long as nothing is counted

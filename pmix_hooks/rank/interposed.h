@@ -38,7 +38,7 @@ inline constexpr std::memory_order kJumpOrder = std::memory_order_acquire;
 // `Call` has `kName` and `is_counted(family)`. `words` is the list of arguments. If it has kFinds,
 // then `find(words)` tells what the call will add, a `Found`, and `add_found(found)` adds it, else
 // `count(words)` does both after the call. If it has kIsQuick, then `quick(words)` tells before the
-// call what it will add, if that takes no call of any function, and `add(addition)` adds it. Such a
+// call what it will add, if that takes no question to MPI, and `add(addition)` adds it. Such a
 // call keeps no argument over the call of the next function, and few registers: most sends are of
 // this kind. `before(words)` acts before the next function, and `after(words)` after each call
 // without an error; such a call counts nothing itself. As long as `is_watched(family)`, calls go to

@@ -16,6 +16,7 @@ namespace {
 struct State {
   decltype(MpiCalls::win_get_name) get_name;
   const void* open_mpi_no_op;
+  bool quick;
   std::atomic<Peers*> last;  // of the last window; null: none yet
 };
 constinit State state{};
@@ -55,8 +56,23 @@ std::uint64_t cell_code_of_target(Word target, Word window) {
   Peers* peers = peers_of_last(handle);
   const auto rank = static_cast<std::uint32_t>(int_of(target));
   if (rank >= peers->size) return 0;
-  const std::uint64_t cell_code = peers->cell_code(rank).load(std::memory_order_relaxed);
-  return cell_code != 0 ? cell_code : peers_translate(peers, handle, int_of(target));
+  std::uint64_t cell_code = peers->cell_code(rank).load(std::memory_order_relaxed);
+  if (cell_code == 0) cell_code = peers_translate(peers, handle, int_of(target));
+  if (state.quick) keep_near(peers, handle);
+  return cell_code;
+}
+
+ondeloc_cell* fetched_cell(const ondeloc_cell* cell) {
+  const auto cell_code = static_cast<std::uint64_t>(cell - counting.row) + 1;
+  return &counting.row[static_cast<std::uint32_t>(fetched_cell_code(cell_code)) - 1];
+}
+
+// The bytes of an element of a predefined type; 0: it takes a call to find.
+template <bool kStandard>
+std::uint64_t known_bytes(Word type) {
+  if (is_mpich()) return mpich_predefined_bytes<kStandard>(type);
+  const TypeEntry* entry = known_type(type);
+  return entry != nullptr ? entry->bytes : 0;
 }
 
 // The two directions of one call; a cell code of 0 is nothing.
@@ -82,6 +98,16 @@ enum class Direction { kToTarget, kFromTarget };
 // Elements are counted at the origin: MPI asks for as many bytes at the target.
 template <Direction kDirection, int kWindow, bool kLarge = false>
 struct Transfer : OneSided {
+  static constexpr bool kIsQuick = true;
+  template <bool kStandard>
+  static KnownAddition quick(const Word* words) {
+    const std::uint64_t bytes = known_bytes<kStandard>(words[2]);
+    ondeloc_cell* cell = known_cell(int_of(words[3]), window_handle(words[kWindow]));
+    if (cell == nullptr || bytes == 0) return {nullptr, 0};
+    if (kDirection == Direction::kFromTarget) cell = fetched_cell(cell);
+    return {cell, count_of<kLarge>(words[1]) * bytes};
+  }
+  static void add(const KnownAddition& known) { add_known(known); }
   static Found find(const Word* words) {
     const std::uint64_t cell_code = cell_code_of_target(words[3], words[kWindow]);
     if (cell_code == 0) return {};
@@ -129,7 +155,7 @@ struct CompareAndSwap : OneSided {
 struct WindowFree : CountedInEvery {
   static constexpr bool kActsBefore = true;
   static void before(const Word* words) {
-    if (words[0] != nullptr) peers_forget(handle_at(words[0]));
+    if (words[0] != nullptr) forget_comm(handle_at(words[0]));
   }
 };
 
@@ -144,7 +170,8 @@ bool makes_messages(void* window) {
 
 }  // namespace
 
-void one_sided_start(const MpiCalls& calls) {
+void one_sided_start(const MpiCalls& calls, CountMode mode) {
+  state.quick = mode == CountMode::kShm;
   if (calls.win_get_group != nullptr) state.get_name = calls.win_get_name;
   state.open_mpi_no_op = mpi_object(open_mpi::kNoOp);
 }
@@ -154,7 +181,7 @@ void window_opened(const void* window, WindowMemory memory) {
   if (memory == WindowMemory::kShared) add_note(ONDELOC_NOTE_SHARED_WINDOW);
   if (!counting.active.load(std::memory_order_relaxed)) return;
   void* handle = handle_at(window);
-  peers_forget(handle);  // of a window that was remembered until its end
+  forget_comm(handle);  // of a window that was remembered until its end
   if (!makes_messages(handle)) return;
   add_note(ONDELOC_NOTE_WINDOW_SENDS);
   peers_of_window(handle, false);

@@ -10,13 +10,15 @@
 // Thread safety: any thread.
 #pragma once
 
+#include "pmix_hooks/rank/count_mode.h"
 #include "pmix_hooks/rank/mpi_calls.h"
 
 namespace ondeloc {
 
 enum class WindowMemory { kPrivate, kShared };
 
-void one_sided_start(const MpiCalls& calls);
+// `mode`: a rank that only counts into the segment finds the usual transfer without a call.
+void one_sided_start(const MpiCalls& calls, CountMode mode);
 // After a call has made a window. `window`: the address at which MPI has stored the handle.
 void window_opened(const void* window, WindowMemory memory);
 

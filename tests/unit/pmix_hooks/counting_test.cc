@@ -48,7 +48,8 @@ class OneThread {
     MpiCalls calls{};
     calls.comm_test_inter = never_inter;
     calls.comm_size = size_of;
-    calls.comm_group = group_of;
+    calls.comm_group = calls.win_get_group = group_of;
+    calls.group_size = size_of;
     calls.group_incl = no_group;
     calls.group_translate_ranks = world_of;
     calls.group_free = keep_group;
@@ -195,6 +196,25 @@ TEST_CASE("a program that goes back and forth between communicators finds their 
     CHECK(known_cell(4, &row) == nullptr);
     CHECK(known_cell(5, &column) == nullptr);
   }
+}
+
+TEST_CASE("a window is found beside the followed communicator, until it is forgotten") {
+  OneThread rank(1);
+  rank.send(the_world, 1);
+  Members made(the_world.begin() + 10, the_world.begin() + 30);
+  Peers* peers = peers_of_window(handle_of(made), true);
+  REQUIRE(peers_translate(peers, handle_of(made), 3) != 0);
+  keep_near(peers, &made);
+  CHECK(known_cell(3, &made) == counting.row + 13);
+  CHECK(known_cell(1, &the_world) == counting.row + 1);
+  forget_comm(&made);
+  CHECK(known_cell(3, &made) == nullptr);
+  CHECK(known_cell(1, &the_world) == counting.row + 1);
+  counting.several = true;
+  keep_near(peers_of_window(handle_of(made), true), &made);
+  CHECK(known_cell(3, &made) == nullptr);
+  counting.several = false;
+  forget_comm(&made);
 }
 
 }  // namespace counting_test
