@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "mapcore/base/unique_fd.h"
+#include "mapcore/mapper/pauses.h"
 
 namespace ondeloc {
 
@@ -19,14 +20,15 @@ class LiveReport {
  public:
   using Seconds = std::chrono::duration<double>;
 
-  // At most once a second while somebody reads the reports, else every ten seconds; less often if
-  // a publication takes longer than a thousandth of that.
+  // At most once a second while somebody reads the reports, and less often if a publication takes
+  // longer than a thousandth of that; else every ten seconds, less often if it takes long
+  // (pauses.h).
   bool is_due(Seconds since_start) const {
     return since_start >= due_ || (since_start >= due_if_read_ && was_read());
   }
   void published(Seconds since_start, Seconds took) {
     due_if_read_ = since_start + std::max(kShortest, 1000 * took);
-    due_ = since_start + std::max(kUnread, 1000 * took);
+    due_ = since_start + std::max(kUnread, kPauses * took);
   }
   // Keeps the previous text if there is no memory or no descriptor for another.
   void publish(std::string_view text);

@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "mapcore/mapper/node_pairs.h"
+#include "mapcore/mapper/pauses.h"
 #include "mapcore/mapper/rank_list.h"
 
 namespace ondeloc {
 namespace {
 
 constexpr double kMuch = 0.1;
-// On a full node the mapper runs in place of a rank, and all others wait for that one. Pages that
-// are to follow do so soon.
-constexpr int kTimesAsLong = 4000, kTimesAsLongToBring = 1000;  // times the length of a look
+// Pages that are to follow do so soon.
+constexpr int kPausesToBring = 1000;  // times the length of a look
 constexpr std::chrono::seconds kLongest(5), kLongestToBring(2);
 // Two looks at a rank tell where the program put its memory: the first may come while it does so.
 // Later looks seldom tell more.
@@ -43,10 +43,9 @@ PagesByNode in_ordinary_memory(PagesByNode pages, const Machine& machine) {
 }
 
 std::chrono::nanoseconds pause_after(std::chrono::nanoseconds look, int looks, bool brings) {
-  if (brings)
-    return std::min<std::chrono::nanoseconds>(kTimesAsLongToBring * look, kLongestToBring);
+  if (brings) return std::min<std::chrono::nanoseconds>(kPausesToBring * look, kLongestToBring);
   const int slower = looks > kEnoughLooks ? kSlowerLater : 1;
-  return slower * std::min<std::chrono::nanoseconds>(kTimesAsLong * look, kLongest);
+  return slower * std::min<std::chrono::nanoseconds>(kPauses * look, kLongest);
 }
 
 }  // namespace

@@ -7,17 +7,19 @@
 #include <algorithm>
 #include <chrono>
 
+#include "mapcore/mapper/pauses.h"
+
 namespace ondeloc {
 
 class PreliminaryReports {
  public:
   using Seconds = std::chrono::duration<double>;
 
-  // After 2 s, 4 s, 8 s and so on, then every ten minutes, and less often if writing takes longer
-  // than a thousandth of that time.
+  // After 2 s, 4 s, 8 s and so on, then every ten minutes, and less often if writing takes long
+  // (pauses.h).
   bool is_due(Seconds since_start) const { return wanted_ && since_start >= due_; }
   void written(Seconds since_start, Seconds took) {
-    due_ = since_start + std::max(std::min(since_start, kLongest), 1000 * took);
+    due_ = since_start + std::max(std::min(since_start, kLongest), kPauses * took);
   }
   // A report that could not be written once would fail again: the user is told at the end.
   void give_up() { wanted_ = false; }

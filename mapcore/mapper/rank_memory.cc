@@ -6,12 +6,10 @@
 #include <algorithm>
 
 #include "mapcore/binding/proc.h"
+#include "mapcore/mapper/pauses.h"
 
 namespace ondeloc {
 namespace {
-
-// In intervals of 20 ms the looks at a few ranks took more than 1 % of the time.
-constexpr int kPauses = 4000;  // times the length of a look
 
 bool has_changed(std::uint64_t before, std::uint64_t now) {
   const auto [less, more] = std::minmax(before, now);
