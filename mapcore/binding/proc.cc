@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include "mapcore/base/read_file.h"
 #include "mapcore/base/text.h"
@@ -242,6 +243,23 @@ std::optional<std::uint64_t> read_cgroup_room(pid_t pid, const std::string& root
     if (path.find('/') == std::string::npos) return least;
     path.resize(path.rfind('/'));
   }
+}
+
+std::optional<double> read_huge_share_of_cgroup(pid_t pid, const std::string& root) {
+  const auto text = read_small_file(fmt::format("{}/proc/{}/cgroup", root, pid));
+  const auto place = text ? find_cgroup(*text, "memory") : std::nullopt;
+  if (!place) return std::nullopt;
+  std::string path = place->path;
+  for (; path.find("/step_") != path.npos; path.resize(path.rfind('/'))) {
+    const auto stat = read_small_file(fmt::format("{}{}{}/memory.stat", root, place->mount, path));
+    if (!stat) continue;
+    for (const auto& [all, huge] : {std::pair("anon ", "anon_thp "), {"rss ", "rss_huge "}}) {
+      const auto bytes = status_number(*stat, all), in_huge = status_number(*stat, huge);
+      if (bytes && in_huge && *bytes > 0)
+        return std::min(1.0, static_cast<double>(*in_huge) / static_cast<double>(*bytes));
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace ondeloc

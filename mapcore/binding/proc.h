@@ -64,6 +64,11 @@ std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root = 
 // 1. Clean file cache that the kernel drops first counts as free. Empty: there is no limit.
 std::optional<std::uint64_t> read_cgroup_room(pid_t pid, const std::string& root = "");
 
+// The share of the anonymous memory that is in huge pages, in the nearest cgroup of the process
+// that counts it, up to the step's: the cgroup of its task if Slurm makes these. The kernel keeps
+// these sums and walks no page table. Empty: no such cgroup has the memory controller.
+std::optional<double> read_huge_share_of_cgroup(pid_t pid, const std::string& root = "");
+
 // A small file of /proc or /sys, at most `limit` bytes.
 std::optional<std::string> read_small_file(const std::string& path, std::size_t limit = 65536);
 

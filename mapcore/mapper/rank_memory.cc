@@ -33,8 +33,12 @@ void RankMemory::look_at(pid_t process, Seen& seen) {
 
 void RankMemory::look_at_share(Seen& seen) {
   const auto begin = Clock::now();
-  const std::uint64_t huge = std::min(seen.bytes, read_huge_bytes(seen.process));
-  seen.share = share_ = static_cast<double>(huge) / static_cast<double>(seen.bytes);
+  const auto in_page_tables = [&seen] {
+    const std::uint64_t huge = std::min(seen.bytes, read_huge_bytes(seen.process));
+    return static_cast<double>(huge) / static_cast<double>(seen.bytes);
+  };
+  const auto in_cgroup = read_huge_share_of_cgroup(seen.process);
+  seen.share = share_ = in_cgroup ? *in_cgroup : in_page_tables();
   seen.bytes_with_share = seen.bytes;
   share_due_ = after_look(begin);
 }

@@ -17,10 +17,10 @@ namespace ondeloc {
 class RankMemory {
  public:
   // No bytes if the process was gone at the last look. A rank is looked at again after 4000 times
-  // as long as the last look took. To tell the share in huge pages, the kernel walks all page
-  // tables of the rank. So it is asked for one rank, which stands for those that were not yet asked
-  // for, and for another rank after 4000 times as long as that took. It is asked for again after
-  // the bytes of the rank have changed by an eighth.
+  // as long as the last look took. The share in huge pages is that of the rank's cgroup; where no
+  // cgroup tells it, the kernel walks all page tables of the rank. So it is asked for one rank,
+  // which stands for those that were not yet asked for, and for another rank after 4000 times as
+  // long as that took. It is asked for again after the bytes of the rank have changed by an eighth.
   FollowingMemory of(LocalRank rank, pid_t process);
 
  private:

@@ -59,11 +59,14 @@ void check_ranges(std::string_view numa_maps, std::string_view maps) {
   }
 }
 
-void check_cgroup(const Tree& tree, std::string_view cgroup, std::string_view cpus) {
+void check_cgroup(const Tree& tree, std::string_view cgroup, std::string_view in_cgroup) {
   tree.write("/proc/7/cgroup", cgroup);
-  tree.write(fmt::format("{}/cpuset.cpus.effective", Tree::kCgroup), cpus);
+  for (const char* file : {"cpuset.cpus.effective", "memory.stat"})
+    tree.write(fmt::format("{}/{}", Tree::kCgroup, file), in_cgroup);
   const auto step = ondeloc::read_step_cpuset(kPid, tree.root());
   if (step && step->cpus.empty()) std::abort();
+  const auto huge = ondeloc::read_huge_share_of_cgroup(kPid, tree.root());
+  if (huge && !(*huge >= 0 && *huge <= 1)) std::abort();
 }
 
 void check_environments(std::string_view text) {

@@ -239,6 +239,29 @@ TEST_CASE("the memory that the limits of the cgroups leave: v2, v1, and none") {
   CHECK(!read_cgroup_room(6, root.path()));  // the process is gone
 }
 
+TEST_CASE("the share of memory in huge pages that a cgroup tells: v2, v1, and none") {
+  const FakeRoot root;
+  const std::string scope = "/sys/fs/cgroup/system.slice/slurmstepd.scope";
+  const std::string step = scope + "/job_5/step_0", task = step + "/user/task_0";
+  root.file("/proc/1/cgroup", "0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0\n");
+  root.file(scope + "/memory.stat", "anon 100\nanon_thp 100\n");  // of all jobs
+  CHECK(!read_huge_share_of_cgroup(1, root.path()));
+  root.file(step + "/memory.stat", "anon 8000\nanon_thp 2000\n");
+  CHECK(read_huge_share_of_cgroup(1, root.path()) == 0.25);
+  root.file(task + "/memory.stat", "file 7\nanon 8000\nanon_thp 9000\n");  // read at other times
+  CHECK(read_huge_share_of_cgroup(1, root.path()) == 1);
+  root.file(task + "/memory.stat", "anon 0\nanon_thp 0\n");
+  CHECK(read_huge_share_of_cgroup(1, root.path()) == 0.25);
+
+  root.file("/proc/3/cgroup", "5:memory:/slurm/uid_1/job_5/step_0\n0::/\n");
+  root.file("/sys/fs/cgroup/memory/slurm/uid_1/job_5/step_0/memory.stat",
+            "cache 5\nrss 4000\nrss_huge 3000\ntotal_rss 9\n");
+  CHECK(read_huge_share_of_cgroup(3, root.path()) == 0.75);
+  root.file("/proc/4/cgroup", "0::/user.slice/session\n");
+  CHECK(!read_huge_share_of_cgroup(4, root.path()));
+  CHECK(!read_huge_share_of_cgroup(6, root.path()));  // the process is gone
+}
+
 TEST_CASE("the step's cpuset: cgroup v2, v1, and none") {
   const FakeRoot root;
   const std::string step = "/system.slice/slurmstepd.scope/job_5/step_0/user/task_0";
