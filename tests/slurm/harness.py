@@ -58,6 +58,13 @@ def as_user(command, cwd, env=None):
 LONG = 500
 
 
+def slurmd_logs():
+    """The text of the logs of every slurmd. (Other folders of the private Slurm come and go with steps.)"""
+    logs = list(pathlib.Path(ROOT, "slurm").glob("slurmd-*.log"))
+    assert logs, "no slurmd has a log"
+    return "".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
+
+
 def srun_command(ondeloc):
     option = [] if ondeloc is None else [f"--ondeloc={ondeloc}"]
     return ["srun", "--quiet", "--overcommit", *option]

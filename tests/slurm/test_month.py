@@ -75,9 +75,7 @@ class Month(harness.Case):
         return {(report["job"], report["step"]): report for report in found}
 
     def log_lines(self, jobs):
-        logs = [path for path in pathlib.Path(harness.ROOT, "slurm").rglob("*slurmd*.log*") if path.is_file()]
-        text = "".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
-        lines = [match.groups() for match in LINE.finditer(text)]
+        lines = [match.groups() for match in LINE.finditer(harness.slurmd_logs())]
         return {(int(line[0]), int(line[1])): line[2:] for line in lines if int(line[0]) in jobs}
 
     def account(self, form):

@@ -94,10 +94,7 @@ class Site(harness.Case):
 
     def log_lines(self, job):
         """The lines of slurmd's log that the plugin wrote for a job."""
-        logs = [path for path in pathlib.Path(harness.ROOT, "slurm").rglob("*slurmd*.log*") if path.is_file()]
-        self.assertTrue(logs)
-        text = "".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
-        return re.findall(rf"ondeloc: (job {job} step .*)", text)
+        return re.findall(rf"ondeloc: (job {job} step .*)", harness.slurmd_logs())
 
     def test_the_log_has_a_line_of_each_step_that_agrees_with_its_report(self):
         spool = self.spool()
