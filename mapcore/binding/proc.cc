@@ -157,6 +157,13 @@ std::optional<CgroupPlace> find_cgroup(const std::string& text, std::string_view
   return found;
 }
 
+// Empty if the process is gone, or if there is no such controller.
+std::optional<CgroupPlace> cgroup_of(pid_t pid, std::string_view controller,
+                                     const std::string& root) {
+  const auto text = read_small_file(fmt::format("{}/proc/{}/cgroup", root, pid));
+  return text ? find_cgroup(*text, controller) : std::nullopt;
+}
+
 // Empty if the directory has no such file or the file is empty (a cgroup without the controller).
 CpuSet read_cpuset_file(const std::string& directory) {
   for (const char* file : {"cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"}) {
@@ -182,9 +189,7 @@ bool is_confined(const std::string& mount, std::string path) {
 }  // namespace
 
 std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root) {
-  const auto text = read_small_file(fmt::format("{}/proc/{}/cgroup", root, pid));
-  if (!text) return std::nullopt;
-  const auto place = find_cgroup(*text, "cpuset");
+  const auto place = cgroup_of(pid, "cpuset", root);
   if (!place) return std::nullopt;
   const std::string mount = root + place->mount;
   for (std::string path = place->path; path.find('/') != std::string::npos;
@@ -232,8 +237,7 @@ std::optional<std::uint64_t> room_in_cgroup(const std::string& directory) {
 }  // namespace
 
 std::optional<std::uint64_t> read_cgroup_room(pid_t pid, const std::string& root) {
-  const auto text = read_small_file(fmt::format("{}/proc/{}/cgroup", root, pid));
-  const auto place = text ? find_cgroup(*text, "memory") : std::nullopt;
+  const auto place = cgroup_of(pid, "memory", root);
   if (!place) return std::nullopt;
   std::optional<std::uint64_t> least;
   std::string path = place->path;
@@ -246,8 +250,7 @@ std::optional<std::uint64_t> read_cgroup_room(pid_t pid, const std::string& root
 }
 
 std::optional<double> read_huge_share_of_cgroup(pid_t pid, const std::string& root) {
-  const auto text = read_small_file(fmt::format("{}/proc/{}/cgroup", root, pid));
-  const auto place = text ? find_cgroup(*text, "memory") : std::nullopt;
+  const auto place = cgroup_of(pid, "memory", root);
   if (!place) return std::nullopt;
   std::string path = place->path;
   for (; path.find("/step_") != path.npos; path.resize(path.rfind('/'))) {

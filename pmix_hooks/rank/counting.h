@@ -107,6 +107,14 @@ inline std::uint64_t cell_code_of(int peer, void* comm) {
   return cell_code;
 }
 
+inline ondeloc_cell* cell_of(std::uint64_t cell_code) {
+  return &counting.row[static_cast<std::uint32_t>(cell_code) - 1];
+}
+// Without the world rank, which only recording reads.
+inline std::uint64_t code_of(const ondeloc_cell* cell) {
+  return static_cast<std::uint64_t>(cell - counting.row) + 1;
+}
+
 inline OtherComm& place_of_other(const void* comm) {
   return counting.others[mixed(reinterpret_cast<std::uintptr_t>(comm)) >> (64 - kOtherCommBits)];
 }
@@ -121,7 +129,7 @@ inline OtherComm& place_of_other(const void* comm) {
   if (static_cast<std::uint32_t>(peer) >= near.size) return nullptr;
   const std::uint64_t cell_code = codes[peer].load(std::memory_order_relaxed);
   if (__builtin_expect(cell_code == 0, 0)) return nullptr;
-  return &counting.row[static_cast<std::uint32_t>(cell_code) - 1];
+  return cell_of(cell_code);
 }
 
 // The cell of a known peer of a communicator that is or was followed; null if it takes a call to
@@ -156,8 +164,7 @@ inline void notify_if_due() {
 template <bool kMultiple, CountMode kMode>
 inline void add(const Addition& addition) {
   if (__builtin_expect(addition.cell_code == 0, 0)) return;
-  add_message<kMultiple>(counting.row[static_cast<std::uint32_t>(addition.cell_code) - 1],
-                         addition.bytes);
+  add_message<kMultiple>(*cell_of(addition.cell_code), addition.bytes);
   if constexpr (kMode == CountMode::kRecord)
     record<kMultiple>(static_cast<std::uint32_t>(addition.cell_code >> 32), addition.bytes);
   notify_if_due<kMode>();

@@ -57,14 +57,15 @@ std::uint64_t cell_code_of_target(Word target, Word window) {
   const auto rank = static_cast<std::uint32_t>(int_of(target));
   if (rank >= peers->size) return 0;
   std::uint64_t cell_code = peers->cell_code(rank).load(std::memory_order_relaxed);
-  if (cell_code == 0) cell_code = peers_translate(peers, handle, int_of(target));
-  if (state.quick) keep_near(peers, handle);
+  const bool is_new = cell_code == 0;
+  if (is_new) cell_code = peers_translate(peers, handle, int_of(target));
+  if (state.quick && (is_new || known_cell(int_of(target), handle) == nullptr))
+    keep_near(peers, handle);
   return cell_code;
 }
 
 ondeloc_cell* fetched_cell(const ondeloc_cell* cell) {
-  const auto cell_code = static_cast<std::uint64_t>(cell - counting.row) + 1;
-  return &counting.row[static_cast<std::uint32_t>(fetched_cell_code(cell_code)) - 1];
+  return cell_of(fetched_cell_code(code_of(cell)));
 }
 
 // The bytes of an element of a predefined type; 0: it takes a call to find.

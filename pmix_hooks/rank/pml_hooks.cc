@@ -66,12 +66,11 @@ int quick_isend(const void* buffer, std::size_t count, Handle type, int destinat
   return rc;
 }
 
-// The cell code lacks the world rank, which only recording reads.
 Addition addition_of_starts(std::size_t count, Handle type, int destination, Handle comm) {
   if (!counting.plain) return addition_of(count, type, destination, comm);
   const KnownAddition known = known_addition(count, type, destination, comm);
   if (known.cell == nullptr) return addition_of(count, type, destination, comm);
-  return {static_cast<std::uint64_t>(known.cell - counting.row) + 1, known.bytes};
+  return {code_of(known.cell), known.bytes};
 }
 
 int hook_isend_init(const void* buffer, std::size_t count, Handle type, int destination, int tag,
