@@ -6,8 +6,8 @@
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/say.h"
 #include "mapcore/base/new_file.h"
+#include "mapcore/binding/cgroup.h"
 #include "mapcore/binding/memory.h"
-#include "mapcore/binding/proc.h"
 #include "mapcore/measure/measure.h"
 #include "mapcore/topology/load.h"
 

@@ -43,6 +43,15 @@ std::string_view trim_blanks(std::string_view text) {
   return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
 }
 
+std::optional<std::uint64_t> status_number(std::string_view text, std::string_view key) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(key)) continue;
+    const std::string_view rest = trim_blanks(line.substr(key.size()));
+    return parse_unsigned(rest.substr(0, rest.find_first_of(" \t")));
+  }
+  return std::nullopt;
+}
+
 std::string_view csv_field(std::string_view text) {
   text = trim_blanks(text);
   const bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';

@@ -13,6 +13,9 @@ namespace ondeloc {
 
 // Decimal digits only, no sign, no blanks, at most `max`.
 std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t max = UINT64_MAX);
+// The number behind `key` in the first line that begins with it, as in /proc/PID/status. Empty,
+// too, if no number follows.
+std::optional<std::uint64_t> status_number(std::string_view text, std::string_view key);
 // A finite decimal number, whole text, independent of the locale.
 std::optional<double> parse_double(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty pieces

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads about other processes of the same user from /proc, and about the step from its cgroup. If a
-// process is gone, a function returns an empty optional: that is never an error to report. Thread
-// safety: no state. `root` lets tests read a made-up tree.
+// Reads about other processes of the same user from /proc. If a process is gone, a function returns
+// an empty optional: that is never an error to report. Thread safety: no state. `root` lets tests
+// read a made-up tree.
 #pragma once
 
 #include <sys/types.h>
@@ -49,25 +49,6 @@ std::vector<pid_t> read_threads(pid_t pid, const std::string& root = "");
 
 // True when `pid` is `ancestor` or descends from it, within a bounded number of steps.
 bool descends_from(pid_t pid, pid_t ancestor, const std::string& root = "");
-
-struct StepCpuset {
-  CpuSet cpus;            // effective CPUs of the cgroup that holds the process
-  bool enforced = false;  // Slurm confined the step's cgroup: the kernel keeps it inside `cpus`
-};
-
-// cgroup v2 (cpuset.cpus.effective of the nearest ancestor that has it) or v1 (cpuset controller).
-// Empty when there is no cpuset controller.
-std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root = "");
-
-// Bytes that a process can still take before the memory limit of its cgroup, or of a cgroup above,
-// makes the kernel kill or slow it: memory.max and memory.high, or memory.limit_in_bytes of version
-// 1. Clean file cache that the kernel drops first counts as free. Empty: there is no limit.
-std::optional<std::uint64_t> read_cgroup_room(pid_t pid, const std::string& root = "");
-
-// The share of the anonymous memory that is in huge pages, in the nearest cgroup of the process
-// that counts it, up to the step's: the cgroup of its task if Slurm makes these. The kernel keeps
-// these sums and walks no page table. Empty: no such cgroup has the memory controller.
-std::optional<double> read_huge_share_of_cgroup(pid_t pid, const std::string& root = "");
 
 // A small file of /proc or /sys, at most `limit` bytes.
 std::optional<std::string> read_small_file(const std::string& path, std::size_t limit = 65536);

@@ -9,7 +9,7 @@
 #include "mapcore/base/text.h"
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/binder.h"
-#include "mapcore/binding/proc.h"
+#include "mapcore/binding/cgroup.h"
 #include "mapcore/mapper/bind_lama.h"
 #include "mapcore/mapper/bind_warning.h"
 #include "mapcore/rankfile/rankfile.h"

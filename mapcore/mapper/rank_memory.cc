@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "mapcore/binding/cgroup.h"
 #include "mapcore/binding/proc.h"
 #include "mapcore/mapper/pauses.h"
 

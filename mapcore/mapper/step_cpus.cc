@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/mapper/step_cpus.h"
 
-#include "mapcore/binding/proc.h"
+#include "mapcore/binding/cgroup.h"
 #include "mapcore/map/slots.h"
 
 namespace ondeloc {

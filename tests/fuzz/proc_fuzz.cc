@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "mapcore/binding/cgroup.h"
 #include "mapcore/binding/memory.h"
 #include "mapcore/binding/page_sample.h"
 #include "mapcore/binding/pages.h"

@@ -1,39 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/binding/binder.h"
 
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "mapcore/binding/affinity.h"
 #include "mapcore/binding/proc.h"
 #include "tests/unit/catch.h"
-#include "tests/unit/temp_dir.h"
 
 using namespace ondeloc;
 
 namespace {
 
 CpuSet cpus(const char* list) { return *CpuSet::parse_list(list); }
-
-// A made-up /proc and /sys, gone at the end of the test.
-class FakeRoot {
- public:
-  void file(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(dir_.path() + path).parent_path());
-    write_text(dir_.path() + path, text);
-  }
-  const std::string& path() const { return dir_.path(); }
-
- private:
-  TempDir dir_;
-};
 
 }  // namespace
 
@@ -167,129 +150,4 @@ TEST_CASE("after a change of the cpuset, threads are moved from the rest of thei
   CHECK(left_of_slot(set("4-7"), set("0-5"), set("4-5")) == set("4-5"));
   CHECK(left_of_slot(set("4-7"), set("0-5"), set("0-5")) == set("0-5"));  // before Linux 6.2
   CHECK(left_of_slot(set("4-7"), set("0-3"), set("0-3")) == set("0-3"));  // nothing is left
-}
-
-TEST_CASE("the own process is read from /proc") {
-  CHECK(read_process_stat(getpid())->parent == getppid());
-  CHECK(read_process_stat(getpid())->start > 0);
-  CHECK(*read_process_uid(getpid()) == getuid());
-  CHECK(*read_private_bytes(getpid()) > 100000);
-  CHECK(read_huge_bytes(getpid()) <= *read_private_bytes(getpid()));
-  CHECK(descends_from(getpid(), getppid()));
-  CHECK(!descends_from(getppid(), getpid()));
-  CHECK(!read_process_stat(-1));
-}
-
-TEST_CASE("hostile and missing /proc files") {
-  const FakeRoot root;
-  root.file("/proc/7/stat", "7 (a) b) S) R 3 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1");
-  CHECK(read_process_stat(7, root.path())->parent == 3);
-  CHECK(read_process_stat(7, root.path())->start == 12345);
-  CHECK(!read_process_stat(7, root.path())->over);
-  root.file("/proc/6/stat", "6 (a R) Z 3 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 1 1");
-  CHECK(read_process_stat(6, root.path())->over);
-  root.file("/proc/8/stat", "8 (x");
-  CHECK(!read_process_stat(8, root.path()));
-  root.file("/proc/5/status", "VmRSS:\t 300 kB\nRssAnon:\t  20 kB\nRssShmem:\t 280 kB\n");
-  CHECK(read_private_bytes(5, root.path()) == 20 * 1024);
-  root.file("/proc/4/status", "VmRSS:\t 300 kB\n");
-  CHECK(read_private_bytes(4, root.path()) == 300 * 1024);
-  root.file("/proc/4/smaps_rollup", "559 [rollup]\nRss:  300 kB\nAnonHugePages:    2048 kB\n");
-  CHECK(read_huge_bytes(4, root.path()) == 2048 * 1024);
-  CHECK(read_huge_bytes(5, root.path()) == 0);  // before Linux 4.14
-  root.file("/proc/9/status", "Name:\tx\nUid:\tabc\n");
-  CHECK(!read_process_uid(9, root.path()));
-  CHECK(read_threads(10, root.path()).empty());
-}
-
-TEST_CASE("the memory that the limits of the cgroups leave: v2, v1, and none") {
-  const FakeRoot root;
-  const std::string scope = "/sys/fs/cgroup/system.slice/slurmstepd.scope";
-  const std::string job = scope + "/job_5", task = job + "/step_0/user/task_0";
-  root.file("/proc/1/cgroup", "0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0\n");
-  CHECK(!read_cgroup_room(1, root.path()));  // no memory controller
-  root.file(task + "/memory.max", "max\n");
-  root.file(task + "/memory.high", "max\n");
-  root.file(task + "/memory.current", "5000\n");
-  CHECK(!read_cgroup_room(1, root.path()));
-  root.file(job + "/memory.max", "100000\n");
-  CHECK(read_cgroup_room(1, root.path()) == 100000);
-  root.file(job + "/memory.current", "60000\n");
-  CHECK(read_cgroup_room(1, root.path()) == 40000);
-  root.file(job + "/memory.stat", "anon 40000\ninactive_file 15000\nfile_dirty 5000\n");
-  CHECK(read_cgroup_room(1, root.path()) == 50000);
-  root.file(job + "/memory.high", "70000\n");
-  CHECK(read_cgroup_room(1, root.path()) == 20000);
-  root.file(scope + "/memory.max", "90000\n");
-  root.file(scope + "/memory.current", "95000\n");  // more than the limit
-  CHECK(read_cgroup_room(1, root.path()) == 0);
-  // In a container the mounted root is the cgroup with the limit.
-  root.file("/sys/fs/cgroup/memory.max", "9000\n");
-  root.file("/proc/2/cgroup", "0::/\n");
-  CHECK(read_cgroup_room(2, root.path()) == 9000);
-
-  const std::string v1 = "/sys/fs/cgroup/memory/slurm/uid_1/job_5";
-  root.file("/proc/3/cgroup", "5:memory:/slurm/uid_1/job_5/step_0\n0::/\n");
-  root.file(v1 + "/step_0/memory.limit_in_bytes", "9223372036854771712\n");
-  root.file(v1 + "/step_0/memory.usage_in_bytes", "4096\n");
-  root.file(v1 + "/memory.limit_in_bytes", "50000\n");
-  root.file(v1 + "/memory.usage_in_bytes", "30000\n");
-  root.file(v1 + "/memory.stat", "inactive_file 1\ntotal_inactive_file 9000\ntotal_dirty 1000\n");
-  CHECK(read_cgroup_room(3, root.path()) == 28000);
-  CHECK(!read_cgroup_room(6, root.path()));  // the process is gone
-}
-
-TEST_CASE("the share of memory in huge pages that a cgroup tells: v2, v1, and none") {
-  const FakeRoot root;
-  const std::string scope = "/sys/fs/cgroup/system.slice/slurmstepd.scope";
-  const std::string step = scope + "/job_5/step_0", task = step + "/user/task_0";
-  root.file("/proc/1/cgroup", "0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0\n");
-  root.file(scope + "/memory.stat", "anon 100\nanon_thp 100\n");  // of all jobs
-  CHECK(!read_huge_share_of_cgroup(1, root.path()));
-  root.file(step + "/memory.stat", "anon 8000\nanon_thp 2000\n");
-  CHECK(read_huge_share_of_cgroup(1, root.path()) == 0.25);
-  root.file(task + "/memory.stat", "file 7\nanon 8000\nanon_thp 9000\n");  // read at other times
-  CHECK(read_huge_share_of_cgroup(1, root.path()) == 1);
-  root.file(task + "/memory.stat", "anon 0\nanon_thp 0\n");
-  CHECK(read_huge_share_of_cgroup(1, root.path()) == 0.25);
-
-  root.file("/proc/3/cgroup", "5:memory:/slurm/uid_1/job_5/step_0\n0::/\n");
-  root.file("/sys/fs/cgroup/memory/slurm/uid_1/job_5/step_0/memory.stat",
-            "cache 5\nrss 4000\nrss_huge 3000\ntotal_rss 9\n");
-  CHECK(read_huge_share_of_cgroup(3, root.path()) == 0.75);
-  root.file("/proc/4/cgroup", "0::/user.slice/session\n");
-  CHECK(!read_huge_share_of_cgroup(4, root.path()));
-  CHECK(!read_huge_share_of_cgroup(6, root.path()));  // the process is gone
-}
-
-TEST_CASE("the step's cpuset: cgroup v2, v1, and none") {
-  const FakeRoot root;
-  const std::string step = "/system.slice/slurmstepd.scope/job_5/step_0/user/task_0";
-  root.file("/proc/1/cgroup", "0::" + step + "\n");
-  root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/step_0/user/cpuset.cpus.effective",
-            "2-3,5-6\n");
-  root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/step_0/user/cpuset.cpus", "\n");
-  root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/cpuset.cpus", "2-6\n");
-  const auto v2 = read_step_cpuset(1, root.path());
-  REQUIRE(v2);
-  CHECK(v2->cpus == cpus("2-3,5-6"));
-  CHECK(!v2->enforced);  // ConstrainCores=no: whatever the machine has
-  root.file("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_5/step_0/cpuset.cpus", "2-3,5-6\n");
-  CHECK(read_step_cpuset(1, root.path())->enforced);
-  const std::string sluid = "/system.slice/slurmstepd.scope/s5XAPN4G8E7K00/step_0";
-  root.file("/proc/5/cgroup", "0::" + sluid + "/user/task_0\n");
-  root.file("/sys/fs/cgroup" + sluid + "/cpuset.cpus", "4\n");
-  root.file("/sys/fs/cgroup" + sluid + "/cpuset.cpus.effective", "4\n");
-  REQUIRE(read_step_cpuset(5, root.path()));
-  CHECK(read_step_cpuset(5, root.path())->enforced);
-  root.file("/proc/2/cgroup", "5:cpuset:/slurm/uid_1/job_5/step_0\n0::/\n");
-  root.file("/sys/fs/cgroup/cpuset/slurm/uid_1/job_5/step_0/cpuset.cpus", "1\n");
-  CHECK(read_step_cpuset(2, root.path())->cpus == cpus("1"));
-  CHECK(read_step_cpuset(2, root.path())->enforced);
-  root.file("/proc/3/cgroup", "0::/user.slice\n");
-  CHECK(!read_step_cpuset(3, root.path()));
-  root.file("/sys/fs/cgroup/user.slice/cpuset.cpus.effective", "0-7\n");
-  CHECK(!read_step_cpuset(3, root.path())->enforced);
-  root.file("/proc/4/cgroup", "garbage\n::::\n");
-  CHECK(!read_step_cpuset(4, root.path()));
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A made-up /proc and /sys, gone at the end of the test.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "tests/unit/temp_dir.h"
+
+namespace ondeloc {
+
+class FakeRoot {
+ public:
+  void file(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(dir_.path() + path).parent_path());
+    write_text(dir_.path() + path, text);
+  }
+  const std::string& path() const { return dir_.path(); }
+
+ private:
+  TempDir dir_;
+};
+
+}  // namespace ondeloc
