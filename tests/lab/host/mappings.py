@@ -8,7 +8,7 @@ scatter            neighbouring ranks on different nodes and last-level caches
 random:N           N random orders (seeds 1 to N); random:A-B seeds A to B
 swapped:N          N mappings between packed and random: 1 to 6 swaps
 map:0+4+1+5+...    these CPUs
-online[:KEY=V+...] ondeloc re-binds the ranks while they run, from Slurm's binding
+online[:KEY=V+...] ondeloc re-binds the ranks while they run, from Slurm's binding; with these keys beside those of --online
 NAME@near          without the cost of distance: the control
 NAME@MAPPING       online@packed: online from that start
 anything else      an algorithm of `ondeloc algorithms`, applied once from a recorded profile: locality, coordinated, ..."""
@@ -36,6 +36,12 @@ def swapped(cpus, seed):
     return order
 
 
+def joined(keys, more):
+    """KEY=V,... of both; where both have a key, that of `more`."""
+    words = {word.partition("=")[0]: word for word in [*keys.split(","), *more.split("+")] if word}
+    return ",".join(words.values())
+
+
 def expand(machine, ranks, text, online_keys):
     """The list of mappings that one word of --mappings stands for."""
     name, near, _ = text.partition("@near")
@@ -56,9 +62,8 @@ def expand(machine, ranks, text, online_keys):
         if kind == "map":
             return [{**mapping, "cpus": cpu_list(machine, ranks, argument)}]
         if kind == "online":
-            keys = argument.replace("+", ",") or online_keys
             first = expand(machine, ranks, start, online_keys)[0] if at else {}
-            return [{**first, **mapping, "ondeloc": f"online,{keys}"}]
+            return [{**first, **mapping, "ondeloc": f"online,{joined(online_keys, argument)}"}]
     except ValueError:
         expected = f"a CPU for each of {ranks} ranks is expected, joined by '+'" if kind == "map" else "numbers are expected after the colon"
         raise ValueError(f"--mappings {text}: {expected}") from None
