@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -26,6 +25,7 @@
 #include "mapcore/mapper/perf_counters.h"
 #include "mapcore/mapper/preliminary.h"
 #include "mapcore/mapper/report_levels.h"
+#include "mapcore/mapper/report_place.h"
 #include "mapcore/mapper/thread_arranger.h"
 #include "mapcore/mapper/thread_counts.h"
 #include "mapcore/options/mapper_messages.h"
@@ -70,6 +70,7 @@ class OnlineMapper {
   OnlineMapper(const MapperConfig& config, SegmentView view)
       : config_(config),
         step_(std::move(view), config.channel_fd),
+        report_place_(config, step_.view().header()),
         counters_(step_.ranks().count()),
         events_(step_.ranks().count()),
         threads_(config.options),
@@ -266,7 +267,7 @@ class OnlineMapper {
 
   // The pages that memory=follow brings to a rank move with those of moved ranks.
   void look_at_pages() {
-    if (!writes_report() && !config_.options.verbose) return;
+    if (!report_place_.is_wanted() && !config_.options.verbose) return;
     const bool brings = config_.options.memory == Memory::kFollow && !placement_->keeps_bindings();
     pages_.look(*placement_, ranks(), brings);
   }
@@ -286,18 +287,14 @@ class OnlineMapper {
   // Only if the final report will replace it: not into a pipe or a device.
   void write_preliminary() {
     const std::chrono::duration<double> since = Clock::now() - started_;
-    if (!writes_report() || !preliminary_.is_due(since)) return;
-    const std::string path = report_path();
-    std::error_code unknown;
-    const auto kind = std::filesystem::status(path, unknown).type();
-    const bool replaces = kind == std::filesystem::file_type::not_found ||
-                          kind == std::filesystem::file_type::regular;
+    if (!report_place_.is_wanted() || !preliminary_.is_due(since)) return;
+    const bool replaces = report_place_.can_be_replaced();
     const std::string note = fmt::format("preliminary: the step was still running after {}",
                                          seconds_text(since.count()));
     Report report = complete_report({note});
     add_use_of_node(report);
     report.is_complete = false;
-    if (!replaces || !write(report)) preliminary_.give_up();
+    if (!replaces || !report_place_.write(report)) preliminary_.give_up();
     preliminary_.written(since, Clock::now() - started_ - since);
   }
 
@@ -409,18 +406,18 @@ class OnlineMapper {
     if (config_.read_rows) counters_.read_rows(step_.view());
     // Without a machine the report has no topology. Nobody asked for one of a program without MPI.
     const bool wanted = !config_.options.report.empty() || ranks().any_attached();
-    if (writes_report() && wanted) (void)need_machine();
+    if (report_place_.is_wanted() && wanted) (void)need_machine();
     std::vector<std::string> notes;
     if (auto missing = events_.note_of_missing(counters_)) notes.push_back(*std::move(missing));
     if (auto hidden = containers_.sentence(ranks())) {
       lines_.push_back(*hidden);
       notes.push_back(*std::move(hidden));
     }
-    if (writes_report() || config_.options.verbose) await_end();
+    if (report_place_.is_wanted() || config_.options.verbose) await_end();
     Report report = complete_report(std::move(notes));
     add_use_of_node(report);
     ranks().stop_following();  // the report needs two descriptors, and the ranks may hold all
-    write_report(report);
+    if (auto failed = report_place_.write_or_tell(report)) lines_.push_back(*std::move(failed));
     if (config_.options.verbose) tell_summary(report, lines_);
     tell_site(report);
     return lines_;
@@ -450,39 +447,9 @@ class OnlineMapper {
       lines.push_back(fmt::format("{}: {}", report.node, note));
   }
 
-  // The user's wish comes first.
-  bool writes_site_report() const {
-    return config_.options.report.empty() && !config_.report_dir.empty();
-  }
-  bool writes_report() const { return !config_.options.report.empty() || writes_site_report(); }
-
-  std::string site_report() const {
-    const ondeloc_header& header = step_.view().header();
-    return site_report_name(header.job_id, header.step_id, config_.node, config_.restarts);
-  }
-
-  std::string report_path() const {
-    if (writes_site_report()) return config_.report_dir + "/" + site_report();
-    return file_of_node(config_.options.report, step_.view().header(), config_.node);
-  }
-
-  Status write(const Report& report) const {
-    if (writes_site_report())
-      return write_site_report(config_.report_dir, site_report(), to_json(report));
-    return write_file(report_path(), to_json(report));
-  }
-
-  // The user did not ask for the site's report, so the site is told what is wrong with it.
-  void write_report(const Report& report) {
-    if (!writes_report()) return;
-    Status written = write(report);
-    if (written) return;
-    const std::string mark = writes_site_report() ? std::string(1, kForLog) : "";
-    lines_.push_back(mark + std::move(written).error().within("no report").message());
-  }
-
   const MapperConfig& config_;
   StepFollower step_;
+  ReportPlace report_place_;
   BackgroundLoad load_;
   std::optional<Machine> machine_;  // once it is needed
   std::optional<MachineFile> measured_;
