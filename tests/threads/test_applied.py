@@ -17,7 +17,8 @@ class Applied(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.threads = len(os.sched_getaffinity(0))
+        own = sorted(os.sched_getaffinity(0))
+        self.threads, self.cpuset = len(own), ",".join(map(str, own))
         self.matrix = pathlib.Path(folder.name, "threads.mat")
         self.matrix.write_text("\n".join(" ".join("0" if row == column else "4096" for column in range(self.threads))
                                          for row in range(self.threads)) + "\n")
@@ -30,8 +31,8 @@ class Applied(unittest.TestCase):
         self.assertEqual(len(self.wanted), self.threads)
 
     def map(self, form, *more):
-        result = subprocess.run([ONDELOC, "map", self.matrix, "-a", self.algorithm, "-f", form, *more], capture_output=True, text=True,
-                                check=True)
+        result = subprocess.run([ONDELOC, "map", self.matrix, "-a", self.algorithm, "--cpuset", self.cpuset, "-f", form, *more],
+                                capture_output=True, text=True, check=True)
         return result.stdout.rstrip("\n")
 
     def cpus_of_threads(self, before=(), **environment):
