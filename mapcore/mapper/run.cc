@@ -288,13 +288,13 @@ class OnlineMapper {
   void write_preliminary() {
     const std::chrono::duration<double> since = Clock::now() - started_;
     if (!report_place_.is_wanted() || !preliminary_.is_due(since)) return;
-    const bool replaces = report_place_.can_be_replaced();
+    if (!report_place_.can_be_replaced()) return preliminary_.give_up();
     const std::string note = fmt::format("preliminary: the step was still running after {}",
                                          seconds_text(since.count()));
     Report report = complete_report({note});
     add_use_of_node(report);
     report.is_complete = false;
-    if (!replaces || !report_place_.write(report)) preliminary_.give_up();
+    if (!report_place_.write(report)) preliminary_.give_up();
     preliminary_.written(since, Clock::now() - started_ - since);
   }
 
