@@ -36,4 +36,10 @@ inline void write_text(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+// Writes the text, and makes the folders above it.
+inline void write_in_folders(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  write_text(path, text);
+}
+
 }  // namespace ondeloc

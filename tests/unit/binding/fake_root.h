@@ -2,7 +2,6 @@
 // A made-up /proc and /sys, gone at the end of the test.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "tests/unit/temp_dir.h"
@@ -12,8 +11,7 @@ namespace ondeloc {
 class FakeRoot {
  public:
   void file(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(dir_.path() + path).parent_path());
-    write_text(dir_.path() + path, text);
+    write_in_folders(dir_.path() + path, text);
   }
   const std::string& path() const { return dir_.path(); }
 

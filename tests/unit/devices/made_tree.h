@@ -13,9 +13,7 @@ class MadeTree {
  public:
   const std::string& root() const { return dir_.path(); }
   void write(const std::string& path, const std::string& text) {
-    const std::filesystem::path file = dir_.path() + path;
-    std::filesystem::create_directories(file.parent_path());
-    write_text(file.string(), text + "\n");
+    write_in_folders(dir_.path() + path, text + "\n");
   }
   // `target` is absolute in the tree, as "/sys/devices/...".
   void link(const std::string& path, const std::string& target) {

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -46,9 +45,7 @@ struct ControllerTree {
     put_event("cas_count_write", "event=0x02");            // page faults on it
   }
   void put(const std::string& name, const std::string& text) const {
-    const std::filesystem::path path = dir.file(pmu + name);
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << text << "\n";
+    write_in_folders(dir.file(pmu + name), text + "\n");
   }
   void put_event(const std::string& name, const std::string& event) const {
     put("events/" + name, event);
