@@ -199,13 +199,35 @@ SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whol
 
 namespace {
 
-// Returns the slots of cut_slots(), or only the slots inside the caches if these are enough.
+void keep_spread(SlotSet& slots, std::size_t n) {
+  if (slots.size() > n) slots = spread_slots(slots, static_cast<int>(n));
+}
+
+// Cuts slots so that n ranks cross as few borders as possible: slots inside the caches, then only
+// as many as are missing inside the nodes, then only as many as are missing across nodes.
 SlotSet enough_slots(const Machine& machine, const CpuSet& pus, int size, bool whole_cores,
-                     std::size_t ranks) {
+                     std::size_t n) {
   CpuSet rest;
-  SlotSet inside = cut_inside_llcs(machine, pus, size, whole_cores, rest);
-  if (machine.splits_nodes() && inside.size() >= ranks) return inside;
-  return cut_slots(machine, pus, size, whole_cores);
+  SlotSet slots = cut_inside_llcs(machine, pus, size, whole_cores, rest);
+  if (slots.size() >= n) return slots;
+  std::vector<Unit> leftovers;
+  SlotSet beside = cut_inside_nodes(machine, rest, size, whole_cores, leftovers);
+  if (slots.size() + beside.size() < n) {
+    std::vector<Unit> left_of_nodes;
+    SlotSet inside = cut_inside_nodes(machine, pus, size, whole_cores, left_of_nodes);
+    if (inside.size() >= n) return inside;
+  }
+  keep_spread(beside, n - slots.size());
+  slots.insert(slots.end(), beside.begin(), beside.end());
+  std::stable_sort(slots.begin(), slots.end(),
+                   [](const Slot& a, const Slot& b) { return a.node < b.node; });
+  if (slots.size() == n) return slots;
+  SlotSet across;
+  deal(machine, leftovers, size, across);
+  if (slots.size() + across.size() < n) return cut_slots(machine, pus, size, whole_cores);
+  keep_spread(across, n - slots.size());
+  slots.insert(slots.end(), across.begin(), across.end());
+  return slots;
 }
 
 }  // namespace

@@ -67,8 +67,9 @@ SlotSet cut_slots(const Machine& machine, const CpuSet& pus, int size, bool whol
 CpuSet idle_pus(const Machine& machine, const CpuSet& used, const CpuSet& allowed);
 
 // Returns the slots for `ranks` ranks of cpus_per_task PUs on all of `pus`; more slots than ranks
-// if there is room. No slot is in two last-level caches if there are enough other slots. No slots
-// if there are no ranks.
+// if there is room inside the last-level caches. Otherwise only as many slots as ranks: as few as
+// possible are in two nodes, and few of the others in two last-level caches. No slots if there are
+// no ranks.
 SlotSet slots_for(const Machine& machine, const CpuSet& pus, int ranks, int cpus_per_task);
 
 // Returns as many of the slots as there are ranks, evenly over nodes and caches. Ranks that share

@@ -209,8 +209,7 @@ TEST_CASE("wide ranks that share are inside nodes, and no CPU is used twice more
 TEST_CASE("ranks that asked for more than there is are inside nodes where that costs little") {
   const Machine machine = *load_machine("numa:2 core:12 pu:1");
   const std::vector<CpuSet> masks(3, machine.allowed);
-  CHECK(lists(plan_slots(machine, {masks, 10, {}})->slots) ==
-        Lists{"0-5", "6-11", "12-17"});
+  CHECK(lists(plan_slots(machine, {masks, 10, {}})->slots) == Lists{"0-5", "6-11", "12-17"});
   // Each rank gets as many CPUs as it asked for, over two nodes if necessary.
   CHECK(lists(plan_slots(machine, {masks, 8, {}})->slots) == Lists{"0-7", "12-19", "8-11,20-23"});
 }
@@ -302,6 +301,12 @@ int caches_used(const ondeloc::Machine& machine, const ondeloc::SlotSet& slots) 
   return static_cast<int>(std::count(used.begin(), used.end(), 1));
 }
 
+int across_nodes(const ondeloc::Machine& machine, const ondeloc::SlotSet& slots) {
+  return static_cast<int>(std::count_if(slots.begin(), slots.end(), [&](const auto& slot) {
+    return !slot.pus.is_subset_of(machine.nodes[slot.node].pus);
+  }));
+}
+
 }  // namespace
 
 TEST_CASE("ranks with several CPUs do not straddle a cache if all fit") {
@@ -319,6 +324,20 @@ TEST_CASE("ranks with several CPUs do not straddle a cache if all fit") {
     REQUIRE(static_cast<int>(more.size()) >= ranks + 1);
     CHECK(ondeloc::count_straddling(machine, more) == static_cast<int>(more.size()) - ranks);
   }
+}
+
+TEST_CASE("only the ranks that do not fit into a cache straddle caches, only those cross sockets") {
+  const ondeloc::Machine machine = *ondeloc::load_machine(kTwoEpycs);
+  // With 5 CPUs each, 16 ranks fit into the caches, 8 more into the sockets, and one across.
+  for (int ranks = 17; ranks <= 25; ++ranks) {
+    INFO(ranks);
+    const auto slots = ondeloc::slots_for(machine, machine.allowed, ranks, 5);
+    REQUIRE(static_cast<int>(slots.size()) == ranks);
+    CHECK(ondeloc::count_straddling(machine, slots) == ranks - 16);
+    CHECK(across_nodes(machine, slots) == std::max(0, ranks - 24));
+  }
+  const auto threes = ondeloc::slots_for(machine, machine.allowed, 33, 3);
+  CHECK(ondeloc::count_straddling(machine, threes) == 1);
 }
 
 TEST_CASE("fewer ranks than CPUs spread over the caches") {
