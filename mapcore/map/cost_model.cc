@@ -62,7 +62,11 @@ bool is_complete(const std::vector<double>& square) {
 class Builder {
  public:
   Builder(const Machine& machine, const CostOverrides& overrides)
-      : machine_(machine), overrides_(overrides), n_(machine.nodes.size()) {}
+      : machine_(machine),
+        whole_(machine.whole()),
+        overrides_(overrides),
+        n_(machine.nodes.size()),
+        has_chiplets_(has_chiplets(whole_)) {}
 
   CostModel build() {
     model_.nodes = static_cast<int>(n_);
@@ -83,8 +87,8 @@ class Builder {
  private:
   const MachineFile* measured() const { return overrides_.measured; }
 
-  // Finds one seat in each last-level cache, and whether PUs share cores, L2s and last-level
-  // caches.
+  // Finds one seat in each last-level cache, and whether a core, an L2 or a last-level cache is the
+  // smallest domain of two PUs.
   void find_seats() {
     seats_.resize(machine_.llcs.size());
     std::map<int, int> threads, cores_of_l2, cores_of_llc;
@@ -99,15 +103,17 @@ class Builder {
     }
   }
 
-  // Number of last-level caches of the node, at least 1.
+  // Number of last-level caches of the node in the whole machine, at least 1. A step on a part of
+  // the node has the node's memory controllers all the same.
   double caches_of(std::size_t node) const {
+    const int os = machine_.nodes[node].os;
     return static_cast<double>(std::max<std::ptrdiff_t>(
-        1,
-        std::count(model_.node_of_llc.begin(), model_.node_of_llc.end(), static_cast<int>(node))));
+        1, std::count_if(whole_.llcs.begin(), whole_.llcs.end(),
+                         [&](const Llc& llc) { return whole_.nodes[llc.node].os == os; })));
   }
   double default_bandwidth(std::size_t node) const {
     const double caches = caches_of(node);
-    return caches > 1 && has_chiplets(machine_) ? caches * kBandwidthOfCache : kDefaultBandwidth;
+    return caches > 1 && has_chiplets_ ? caches * kBandwidthOfCache : kDefaultBandwidth;
   }
 
   double measured_node(int os) const {
@@ -138,18 +144,45 @@ class Builder {
   }
 
   // Returns d_kl / d_local, row-major; d_local is the distance of node k to itself.
-  std::vector<double> distance_ratios() {
-    const bool by_hwloc = !overrides_.remote_distance && is_complete(machine_.distances);
-    model_.distance_source = overrides_.remote_distance ? "option" : by_hwloc ? "hwloc" : "default";
+  std::vector<double> distance_ratios(const Machine& machine) const {
+    const std::size_t n = machine.nodes.size();
+    const bool by_hwloc = !overrides_.remote_distance && is_complete(machine.distances);
     std::vector<double> ratios(
-        n_ * n_, overrides_.remote_distance.value_or(kRemoteDistance) / kLocalDistance);
-    for (std::size_t k = 0; k < n_; ++k) {
-      ratios[k * n_ + k] = 1;
-      for (std::size_t l = 0; by_hwloc && l < n_; ++l)
-        ratios[k * n_ + l] =
-            std::max(1.0, machine_.distances[k * n_ + l] / machine_.distances[k * n_ + k]);
+        n * n, overrides_.remote_distance.value_or(kRemoteDistance) / kLocalDistance);
+    for (std::size_t k = 0; k < n; ++k) {
+      ratios[k * n + k] = 1;
+      for (std::size_t l = 0; by_hwloc && l < n; ++l)
+        ratios[k * n + l] =
+            std::max(1.0, machine.distances[k * n + l] / machine.distances[k * n + k]);
     }
     return ratios;
+  }
+  // The distance of two nodes beyond the local one, as a share of the local one, in the worse
+  // direction.
+  static double penalty_of(const std::vector<double>& ratios, std::size_t n, std::size_t k,
+                           std::size_t l) {
+    return k == l ? 0 : std::max(ratios[k * n + l], ratios[l * n + k]) - 1;
+  }
+
+  // Takes the mean over all pairs of nodes of the whole machine: a latency is one of such a mean
+  // pair.
+  void set_mean_penalties() {
+    const bool knows_whole = is_complete(whole_.distances) || !is_complete(machine_.distances);
+    const Machine& machine = knows_whole ? whole_ : machine_;
+    const std::vector<double> ratios = distance_ratios(machine);
+    const std::size_t n = machine.nodes.size();
+    std::array<int, kDomainCount> pairs{};
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t l = 0; l < n; ++l) {
+        if (k == l) continue;
+        const bool is_near = machine.nodes[k].package == machine.nodes[l].package;
+        const auto domain = static_cast<std::size_t>(is_near ? Domain::kPackage : Domain::kMachine);
+        mean_penalty_[domain] += penalty_of(ratios, n, k, l);
+        ++pairs[domain];
+      }
+    }
+    for (std::size_t d = 0; d < kDomainCount; ++d)
+      if (pairs[d] > 0) mean_penalty_[d] /= pairs[d];
   }
 
   double measured_link(std::size_t k, std::size_t l) const {
@@ -167,7 +200,10 @@ class Builder {
   }
 
   void set_links() {
-    const std::vector<double> ratios = distance_ratios();
+    const std::vector<double> ratios = distance_ratios(machine_);
+    model_.distance_source = overrides_.remote_distance        ? "option"
+                             : is_complete(machine_.distances) ? "hwloc"
+                                                               : "default";
     const bool by_file =
         !overrides_.link_bandwidth && !overrides_.bandwidth && measured_all_links();
     const bool by_hwloc = !by_file && bandwidth_by_hwloc_ && is_complete(machine_.link_bandwidth);
@@ -186,8 +222,7 @@ class Builder {
     for (std::size_t k = 0; k < n_; ++k) {
       for (std::size_t l = 0; l < n_; ++l) {
         model_.link[k * n_ + l] = std::min(one_way(k, l), one_way(l, k));
-        if (k != l)
-          model_.penalty[k * n_ + l] = std::max(ratios[k * n_ + l], ratios[l * n_ + k]) - 1;
+        model_.penalty[k * n_ + l] = penalty_of(ratios, n_, k, l);
       }
     }
     join_links();
@@ -222,7 +257,7 @@ class Builder {
 
   void set_ports() {
     model_.port_source = "default";
-    if (!machine_.splits_nodes()) return;
+    if (!whole_.splits_nodes()) return;
     const bool by_file = measured() != nullptr && measured()->port_bandwidth > 0;
     if (by_file) model_.port_source = measured()->source();
     for (const int node : model_.node_of_llc) {
@@ -247,7 +282,7 @@ class Builder {
     for (int d = 0; d < kDomainCount && latency_by_file_; ++d)
       latency_by_file_ = !needs(static_cast<Domain>(d)) || measured()->domains[d].latency > 0;
     model_.latency_source = latency_by_file_ ? measured()->source() : "default";
-    model_.latency = has_chiplets(machine_) ? kManyCachePackage : kOneCachePackage;
+    model_.latency = has_chiplets_ ? kManyCachePackage : kOneCachePackage;
     for (int d = 0; d < kDomainCount && latency_by_file_; ++d)
       model_.latency[d] = measured()->domains[d].latency;
   }
@@ -265,23 +300,18 @@ class Builder {
     const Domain domain = shared_domain(a, b);
     const double base = latency_over_nearest(domain);
     if (domain <= Domain::kNode || a.node == b.node) return base;
-    const auto key = [this](const Seat& x, const Seat& y) {
-      return model_.penalty[static_cast<std::size_t>(x.node.value) * n_ + y.node.value];
-    };
-    double sum = 0;
-    int pairs = 0;
-    for (const Seat& x : node_seats_)
-      for (const Seat& y : node_seats_)
-        if (!(x.node == y.node) && shared_domain(x, y) == domain) sum += key(x, y), ++pairs;
-    return sum > 0 ? base * key(a, b) * pairs / sum : base;
+    const double mean = mean_penalty_[static_cast<std::size_t>(domain)];
+    return mean > 0 ? base * penalty_between(a, b) / mean : base;
+  }
+  double penalty_between(const Seat& a, const Seat& b) const {
+    return model_.penalty[static_cast<std::size_t>(a.node.value) * n_ + b.node.value];
   }
 
   // T without a machine file: the time of a byte follows from the latency of its line.
   double byte_cost_of_lines(const Seat& a, const Seat& b) const {
-    const double penalty =
-        model_.penalty[static_cast<std::size_t>(a.node.value) * n_ + b.node.value];
     const bool by_option = overrides_.remote_distance && !(a.node == b.node);
-    const double share = by_option ? penalty / (kRemoteDistance / kLocalDistance - 1) : 1;
+    const double share =
+        by_option ? penalty_between(a, b) / (kRemoteDistance / kLocalDistance - 1) : 1;
     return share * latency_between(a, b) / (kLinesUnderWay * kCacheLine);
   }
 
@@ -293,15 +323,13 @@ class Builder {
 
   void set_costs() {
     const std::size_t c = seats_.size();
-    std::set<int> seen;
-    for (const Seat& seat : seats_)
-      if (seen.insert(seat.node.value).second) node_seats_.push_back(seat);
+    set_mean_penalties();
     const bool bytes_by_file = latency_by_file_ && !overrides_.remote_distance &&
                                measured()->domain(nearest()).bandwidth > 0;
-    if (bytes_by_file) model_.distance_source = measured()->source();
     // With one cache, cores and L2 caches alone do not decide where a rank belongs.
     const bool bytes_by_lines = !bytes_by_file && c > 1;
     model_.byte_cost_is_shared = model_.knows_ranks = bytes_by_file || bytes_by_lines;
+    if (bytes_by_file) model_.distance_source = measured()->source();
     model_.message_cost.assign(c * c, 0);
     model_.byte_cost.assign(c * c, 0);
     for (std::size_t i = 0; i < c; ++i) {
@@ -322,9 +350,12 @@ class Builder {
   }
 
   const Machine& machine_;
+  const Machine& whole_;
   const CostOverrides& overrides_;
   std::size_t n_;
-  std::vector<Seat> seats_, node_seats_;
+  bool has_chiplets_;
+  std::vector<Seat> seats_;                          // one in each last-level cache
+  std::array<double, kDomainCount> mean_penalty_{};  // of two nodes with that smallest domain
   bool shares_core_ = false, shares_l2_ = false, shares_llc_ = false;
   bool bandwidth_by_hwloc_ = false, latency_by_file_ = false;
   CostModel model_;
@@ -350,7 +381,7 @@ std::vector<std::pair<std::string, std::string>> CostModel::sources() const {
 std::string CostModel::numbers() const {
   std::vector<std::string> phrases;
   for (const auto& [kind, source] : sources()) {
-    if (kind == "weight" || (kind == "links" && source == kDerivedLinks)) continue;
+    if (kind == "weight" || source == kDerivedLinks) continue;
     const std::string phrase = source == "default"  ? "the cost model's defaults"
                                : source == "option" ? "options"
                                : source == "hwloc"  ? "hwloc's numbers"

@@ -100,6 +100,7 @@ std::vector<CpuSet> core_sets(const Machine& machine) {
 
 Machine restrict_machine(const Machine& machine, const CpuSet& keep) {
   Machine out;
+  out.part_of = machine.part_of ? machine.part_of : std::make_shared<const Machine>(machine);
   out.source = machine.source;
   out.model = machine.model;
   out.other_memories = machine.other_memories;

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -124,7 +125,9 @@ struct Machine {
   std::vector<OtherMemory> other_memories;
   std::vector<CoreKind> core_kinds;
   std::vector<Device> devices;  // network adapters, then GPUs
+  std::shared_ptr<const Machine> part_of;  // the machine before any restriction; null: this one
 
+  const Machine& whole() const { return part_of ? *part_of : *this; }
   const Pu* find(PuOs os) const;  // nullptr where there is none
   const Pu* find(PuLogical index) const;
   CpuSet all_pus() const;
@@ -138,7 +141,8 @@ struct Machine {
 std::vector<CpuSet> core_sets(const Machine& machine);
 
 // Only the PUs in `keep`; NUMA nodes and caches left without a PU vanish, distances shrink with
-// them. Logical indexes and ancestors stay those of the whole machine.
+// them. Logical indexes and ancestors stay those of the whole machine. The result shares a copy of
+// the whole machine.
 Machine restrict_machine(const Machine& machine, const CpuSet& keep);
 
 }  // namespace ondeloc

@@ -108,6 +108,36 @@ TEST_CASE("terms of the cost on a tree, computed by hand") {
   CHECK(split.messages[static_cast<std::size_t>(Domain::kMachine)] == 3);
 }
 
+TEST_CASE("a part of a machine has the constants of the whole machine") {
+  const Machine whole = *load_machine("package:2 numa:1 l3:8 core:8 pu:1");
+  const CostModel of_whole = CostModel::from(whole);
+  CostOverrides bandwidth;
+  bandwidth.bandwidth = 204.8e9;
+  for (const char* cpus : {"0-7,64-71", "0-7,64-79", "0-15"}) {
+    INFO(cpus);
+    const Machine part = restrict_machine(whole, *CpuSet::parse_list(cpus));
+    const CostModel model = CostModel::from(part);
+    CHECK(model.latency == of_whole.latency);
+    CHECK(model.bandwidth.front() == of_whole.bandwidth.front());
+    CHECK(model.bandwidth.back() == of_whole.bandwidth.back());
+    CHECK(model.port.front() == of_whole.port.front());
+    CHECK(CostModel::from(part, bandwidth).port == model.port);
+    // A part of a part, as the mapper's slots are.
+    const Machine less = restrict_machine(part, *CpuSet::parse_list("0-3"));
+    CHECK(CostModel::from(less).bandwidth.front() == of_whole.bandwidth.front());
+  }
+}
+
+TEST_CASE("a latency is that of the mean pair of nodes of the whole machine") {
+  Machine whole = *load_machine("package:4 numa:1 core:2 pu:1");
+  whole.distances = {10, 16, 22, 16, 16, 10, 16, 22, 22, 16, 10, 16, 16, 22, 16, 10};
+  const CostModel of_whole = CostModel::from(whole);
+  const Machine part = restrict_machine(whole, whole.nodes[0].pus | whole.nodes[1].pus);
+  const CostModel model = CostModel::from(part);
+  CHECK(model.message_cost[1] == of_whole.message_cost[1]);
+  CHECK(of_whole.message_cost[1] < of_whole.message_cost[2]);
+}
+
 TEST_CASE("weights: messages count without bytes, bytes without messages") {
   const CommMatrix empty = CommMatrix::from_entries(4, {{0, 3, 0, 1e6}, {1, 2, 10, 1}});
   const char* machine = "numa:2 core:2 pu:1";
