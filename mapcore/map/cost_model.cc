@@ -91,7 +91,8 @@ class Builder {
   // smallest domain of two PUs.
   void find_seats() {
     seats_.resize(machine_.llcs.size());
-    std::map<int, int> threads, cores_of_l2, cores_of_llc;
+    std::map<int, int> threads, cores_of_l2;
+    std::map<int, std::set<int>> parts_of_llc;  // L2s, and cores without one as negative numbers
     std::set<int> cores;
     for (const Pu& pu : machine_.pus) {
       const Seat seat = machine_.seat_of(pu);
@@ -99,7 +100,9 @@ class Builder {
       shares_core_ = shares_core_ || (seat.core >= 0 && ++threads[seat.core] > 1);
       if (seat.core >= 0 && !cores.insert(seat.core).second) continue;
       shares_l2_ = shares_l2_ || (seat.l2 >= 0 && ++cores_of_l2[seat.l2] > 1);
-      shares_llc_ = shares_llc_ || ++cores_of_llc[seat.llc.value] > 1;
+      auto& parts = parts_of_llc[seat.llc.value];
+      parts.insert(seat.l2 >= 0 ? seat.l2 : -1 - static_cast<int>(cores.size()));
+      shares_llc_ = shares_llc_ || parts.size() > 1;
     }
   }
 

@@ -138,6 +138,18 @@ TEST_CASE("a latency is that of the mean pair of nodes of the whole machine") {
   CHECK(of_whole.message_cost[1] < of_whole.message_cost[2]);
 }
 
+TEST_CASE("measured latencies count where a shared L2 is the last-level cache") {
+  MachineFile file;
+  file.domains[static_cast<std::size_t>(Domain::kL2)] = {30e-9, 9e9, 0};
+  file.domains[static_cast<std::size_t>(Domain::kPackage)] = {130e-9, 6e9, 0};
+  CostOverrides overrides;
+  overrides.measured = &file;
+  const CostModel model =
+      CostModel::from(*load_machine("package:1 numa:4 l2:1 core:12 pu:1"), overrides);
+  CHECK(model.latency_source == file.source());
+  CHECK(model.message_cost[1] == Approx(100e-9));
+}
+
 TEST_CASE("weights: messages count without bytes, bytes without messages") {
   const CommMatrix empty = CommMatrix::from_entries(4, {{0, 3, 0, 1e6}, {1, 2, 10, 1}});
   const char* machine = "numa:2 core:2 pu:1";
