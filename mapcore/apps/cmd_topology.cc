@@ -140,7 +140,8 @@ std::string to_text(const MachineChoice& choice) {
   text += fmt::format("\nbandwidth from: {}\nlink bandwidth from: {}\ndistance from: {}\n",
                       choice.model.bandwidth_source, choice.model.link_source,
                       choice.model.distance_source);
-  text += fmt::format("latency from: {}\n", choice.model.latency_source);
+  text += fmt::format("latency from: {}\ntime of a byte from: {}\n", choice.model.latency_source,
+                      choice.model.byte_source);
   if (!choice.model.port.empty())
     text += fmt::format("cache bandwidth from: {}\n", choice.model.port_source);
   return text;
@@ -173,6 +174,7 @@ std::string to_json_text(const MachineChoice& choice) {
                                  {"link_source", choice.model.link_source},
                                  {"distance_source", choice.model.distance_source}};
   json["latency_source"] = choice.model.latency_source;
+  json["byte_source"] = choice.model.byte_source;
   json["model"] = choice.machine.model;
   for (int d = 0; d < kDomainCount; ++d)
     json["latency"][domain_key(static_cast<Domain>(d))] = choice.model.latency[d];

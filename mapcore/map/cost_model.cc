@@ -11,6 +11,7 @@ namespace ondeloc {
 namespace {
 
 constexpr const char* kDerivedLinks = "bandwidth of the node / relative distance";
+constexpr const char* kBytesOfLines = "latency of 64 bytes / 7";
 
 using Latencies = std::array<double, kDomainCount>;
 
@@ -332,7 +333,7 @@ class Builder {
     // With one cache, cores and L2 caches alone do not decide where a rank belongs.
     const bool bytes_by_lines = !bytes_by_file && c > 1;
     model_.byte_cost_is_shared = model_.knows_ranks = bytes_by_file || bytes_by_lines;
-    if (bytes_by_file) model_.distance_source = measured()->source();
+    model_.byte_source = bytes_by_file ? measured()->source() : kBytesOfLines;
     model_.message_cost.assign(c * c, 0);
     model_.byte_cost.assign(c * c, 0);
     for (std::size_t i = 0; i < c; ++i) {
@@ -376,7 +377,8 @@ std::vector<std::pair<std::string, std::string>> CostModel::sources() const {
       {"bandwidth", bandwidth_source},
       {"links", link_source},
       {"distance", distance_source},
-      {"latency", latency_source}};
+      {"latency", latency_source},
+      {"bytes", byte_source}};
   if (!port.empty()) all.emplace_back("ports", port_source);
   return all;
 }
@@ -384,7 +386,7 @@ std::vector<std::pair<std::string, std::string>> CostModel::sources() const {
 std::string CostModel::numbers() const {
   std::vector<std::string> phrases;
   for (const auto& [kind, source] : sources()) {
-    if (kind == "weight" || source == kDerivedLinks) continue;
+    if (kind == "weight" || source == kDerivedLinks || source == kBytesOfLines) continue;
     const std::string phrase = source == "default"  ? "the cost model's defaults"
                                : source == "option" ? "options"
                                : source == "hwloc"  ? "hwloc's numbers"

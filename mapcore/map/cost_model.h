@@ -66,6 +66,7 @@ struct CostModel {
   std::string link_source;
   std::string distance_source;
   std::string latency_source;
+  std::string byte_source;
   std::string port_source;
   // Each kind of constant and its source; "weight" and its name first.
   std::vector<std::pair<std::string, std::string>> sources() const;

@@ -147,6 +147,8 @@ TEST_CASE("measured latencies count where a shared L2 is the last-level cache") 
   const CostModel model =
       CostModel::from(*load_machine("package:1 numa:4 l2:1 core:12 pu:1"), overrides);
   CHECK(model.latency_source == file.source());
+  CHECK(model.byte_source == file.source());
+  CHECK(model.distance_source == "default");
   CHECK(model.message_cost[1] == Approx(100e-9));
 }
 
