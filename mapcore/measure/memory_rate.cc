@@ -5,9 +5,10 @@
 #include <atomic>
 #include <barrier>
 #include <cstring>
-#include <thread>
+#include <utility>
 
 #include "mapcore/measure/pages.h"
+#include "mapcore/measure/threads.h"
 #include "mapcore/measure/timing.h"
 
 namespace ondeloc {
@@ -64,18 +65,17 @@ Result<std::vector<double>> measure_reads(std::span<const Reader> readers, std::
   std::vector<double> rates(readers.size());
   Common common;
   std::barrier all(static_cast<std::ptrdiff_t>(readers.size()));
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < readers.size(); ++i) {
-    threads.emplace_back([&, i] {
-      const Pages pages(bytes);
-      touch_on(readers[i].home, pages, touched, common);
-      const PinnedHere here(readers[i].cpu);
-      if (!here.is_good()) common.failed = true;
-      all.arrive_and_wait();
-      if (!common.failed && !common.is_late) rates[i] = read_for(time.seconds, pages, common);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  Threads threads;
+  Status started = threads.start(readers.size(), [&](std::size_t i) {
+    const Pages pages(bytes);
+    touch_on(readers[i].home, pages, touched, common);
+    const PinnedHere here(readers[i].cpu);
+    if (!here.is_good()) common.failed = true;
+    all.arrive_and_wait();
+    if (!common.failed && !common.is_late) rates[i] = read_for(time.seconds, pages, common);
+  });
+  if (!started) return std::move(started).error();
+  threads.join();
   if (common.failed) return Error("memory ran out, or a thread cannot run on one of the CPUs");
   if (common.is_late) return std::vector<double>();
   return rates;

@@ -22,7 +22,7 @@ struct ReadTime {
 
 // Bytes per second of each reader while all read at once, each `bytes` of its own. Empty if the
 // first touch takes so long that too little of `limit` is left to read. Errors: no memory, or a
-// thread cannot run on its CPU.
+// thread cannot start or run on its CPU.
 Result<std::vector<double>> measure_reads(std::span<const Reader> readers, std::size_t bytes,
                                           ReadTime time);
 

@@ -5,10 +5,11 @@
 
 #include <atomic>
 #include <cstring>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "mapcore/measure/pages.h"
+#include "mapcore/measure/threads.h"
 #include "mapcore/measure/timing.h"
 
 namespace ondeloc {
@@ -38,7 +39,9 @@ class Pair {
     const PinnedHere pinned(sender_);
     if (!pinned.is_good()) return Error("a thread cannot run on one of the CPUs");
     if (home_ == HomeOf::kSender) touch_all();
-    std::thread other([this] { answer(); });
+    Threads other;
+    if (Status started = other.start(1, [this](std::size_t) { answer(); }); !started)
+      return std::move(started).error();
     while (!ready_) sched_yield();
     Samples latency, rate;
     const Deadline deadline(seconds);

@@ -19,7 +19,8 @@ enum class HomeOf { kSender, kReceiver };  // who touches the memory first
 inline constexpr double kPairLimit = 2;
 
 // Medians of short rounds, repeated until they are stable, for at most about `seconds`. `spread`:
-// relative distance of the quartiles of the latencies. Errors: a thread cannot run on its CPU.
+// relative distance of the quartiles of the latencies. Errors: a thread cannot start or run on its
+// CPU.
 struct PairResult {
   PairTimes times;
   double spread = 0;

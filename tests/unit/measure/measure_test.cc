@@ -2,6 +2,9 @@
 #include "mapcore/measure/measure.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -13,6 +16,7 @@
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/measure/made_node.h"
+#include "tests/unit/other_user.h"
 
 using namespace ondeloc;
 
@@ -66,6 +70,23 @@ TEST_CASE("a CPU that is not there is an error, not a crash") {
       measure_reads(std::vector<Reader>{{PuOs(8000), PuOs(8000)}}, 1u << 16, {0.01, 600}).ok());
   CHECK_FALSE(measure_pair(PuOs(8000), PuOs(0), HomeOf::kSender, 0.1).ok());
   CHECK_FALSE(measure_pair(PuOs(0), PuOs(8000), HomeOf::kSender, 0.1).ok());
+}
+
+TEST_CASE("a thread that the user may not start is an error, not a crash") {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit two{2, 2};  // root has no such limit
+    if (can_change_user() && setuid(kVictim) != 0) _exit(2);
+    if (setrlimit(RLIMIT_NPROC, &two) != 0) _exit(3);
+    const std::vector<Reader> readers(8, Reader{PuOs(0), PuOs(0)});
+    const auto rates = measure_reads(readers, 1u << 16, {0.01, 600});
+    const bool told = !rates && rates.error().message().find(" of 8 threads could be started (") !=
+                                    std::string::npos;
+    _exit(told ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 namespace {
