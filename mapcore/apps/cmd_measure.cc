@@ -35,6 +35,7 @@ Result<std::string> run_measure(const MeasureCommand& command) {
   options.progress = [](const std::string& what) { say(fmt::format("measuring {}", what)); };
   options.free_on = room_on_node;
   options.free_in_cgroup = [] { return read_cgroup_room(getpid()); };
+  options.cpu_quota = read_cpu_quota(getpid());
   const auto file = measure_machine(*whole, machine, options);
   if (!file) return Error(file.error()).within("measure");
   for (const std::string& note : file->notes) say(note);

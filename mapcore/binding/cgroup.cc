@@ -27,7 +27,7 @@ std::optional<CgroupPlace> find_cgroup(const std::string& text, std::string_view
     if (first == line.npos || second == line.npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const std::string path(line.substr(second + 1));
-    if (controllers == controller)
+    if (std::ranges::count(split(controllers, ','), controller) > 0)
       return CgroupPlace{fmt::format("/sys/fs/cgroup/{}", controller), path};
     if (controllers.empty()) found = CgroupPlace{"/sys/fs/cgroup", path};
   }
@@ -91,7 +91,7 @@ struct MemoryFile {
   const char* dirty;  // the part of it that the kernel has to write first
 };
 
-std::optional<std::uint64_t> read_bytes(const std::string& path) {
+std::optional<std::uint64_t> read_count(const std::string& path) {
   const auto text = read_small_file(path);
   return text ? parse_unsigned(trim_blanks(*text)) : std::nullopt;
 }
@@ -100,13 +100,13 @@ std::optional<std::uint64_t> read_bytes(const std::string& path) {
 std::optional<std::uint64_t> room_in_cgroup(const std::string& directory) {
   std::optional<std::uint64_t> limit;
   for (const char* file : {"memory.max", "memory.high", "memory.limit_in_bytes"})
-    if (const auto bytes = read_bytes(fmt::format("{}/{}", directory, file)))
+    if (const auto bytes = read_count(fmt::format("{}/{}", directory, file)))
       limit = std::min(limit.value_or(UINT64_MAX), *bytes);
   if (!limit) return std::nullopt;
   for (const MemoryFile& used :
        {MemoryFile{"memory.current", "inactive_file ", "file_dirty "},
         {"memory.usage_in_bytes", "total_inactive_file ", "total_dirty "}}) {
-    const auto bytes = read_bytes(fmt::format("{}/{}", directory, used.name));
+    const auto bytes = read_count(fmt::format("{}/{}", directory, used.name));
     if (!bytes) continue;
     const std::string stat = read_small_file(directory + "/memory.stat").value_or(std::string());
     const std::uint64_t cache = status_number(stat, used.cache).value_or(0);
@@ -115,6 +115,37 @@ std::optional<std::uint64_t> room_in_cgroup(const std::string& directory) {
     return *limit - std::min(*limit, *bytes - clean);
   }
   return limit;
+}
+
+// The CPU time in each period, in CPUs. Empty if this cgroup has no quota: its files are missing,
+// or say "max" or -1.
+std::optional<double> quota_of_cgroup(const std::string& directory) {
+  std::optional<std::uint64_t> time, period;
+  if (const auto text = read_small_file(directory + "/cpu.max")) {
+    const auto words = split(trim_blanks(*text), ' ');  // "50000 100000"
+    time = parse_unsigned(words.front());
+    period = parse_unsigned(words.back());
+  } else {
+    time = read_count(directory + "/cpu.cfs_quota_us");
+    period = read_count(directory + "/cpu.cfs_period_us");
+  }
+  if (!time || period.value_or(0) == 0) return std::nullopt;
+  return static_cast<double>(*time) / static_cast<double>(*period);
+}
+
+// The smallest number that the cgroup and those above it tell. Empty: none tells one.
+template <typename Number>
+std::optional<Number> least_upward(const std::optional<CgroupPlace>& place, const std::string& root,
+                                   std::optional<Number> (*of_cgroup)(const std::string&)) {
+  if (!place) return std::nullopt;
+  std::optional<Number> least;
+  std::string path = place->path;
+  while (true) {
+    if (const auto number = of_cgroup(root + place->mount + path))
+      least = std::min(least.value_or(*number), *number);
+    if (path.find('/') == std::string::npos) return least;
+    path.resize(path.rfind('/'));
+  }
 }
 
 // Empty if the cgroup does not count its memory, or has none.
@@ -130,16 +161,11 @@ std::optional<double> huge_share(const std::string& memory_stat) {
 }  // namespace
 
 std::optional<std::uint64_t> read_cgroup_room(pid_t pid, const std::string& root) {
-  const auto place = cgroup_of(pid, "memory", root);
-  if (!place) return std::nullopt;
-  std::optional<std::uint64_t> least;
-  std::string path = place->path;
-  while (true) {
-    if (const auto room = room_in_cgroup(root + place->mount + path))
-      least = std::min(least.value_or(UINT64_MAX), *room);
-    if (path.find('/') == std::string::npos) return least;
-    path.resize(path.rfind('/'));
-  }
+  return least_upward<std::uint64_t>(cgroup_of(pid, "memory", root), root, room_in_cgroup);
+}
+
+std::optional<double> read_cpu_quota(pid_t pid, const std::string& root) {
+  return least_upward<double>(cgroup_of(pid, "cpu", root), root, quota_of_cgroup);
 }
 
 std::optional<double> read_huge_share_of_cgroup(pid_t pid, const std::string& root) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the cgroups of a process: the CPUs of its step, the memory that its limits leave, and the
-// share of its memory in huge pages. Knows versions 1 and 2. If a process is gone, a function
-// returns an empty optional: that is never an error to report. Thread safety: no state. `root` lets
-// tests read a made-up tree.
+// Reads the cgroups of a process: the CPUs of its step, the memory and the CPU time that its limits
+// leave, and the share of its memory in huge pages. Knows versions 1 and 2. If a process is gone, a
+// function returns an empty optional: that is never an error to report. Thread safety: no state.
+// `root` lets tests read a made-up tree.
 #pragma once
 
 #include <sys/types.h>
@@ -28,6 +28,10 @@ std::optional<StepCpuset> read_step_cpuset(pid_t pid, const std::string& root = 
 // makes the kernel kill or slow it: memory.max and memory.high, or memory.limit_in_bytes of version
 // 1. Clean file cache that the kernel drops first counts as free. Empty: there is no limit.
 std::optional<std::uint64_t> read_cgroup_room(pid_t pid, const std::string& root = "");
+
+// The CPU time that the cgroup of a process, and those above it, may use in a second: 1.5 is that
+// of one and a half CPUs. From cpu.max, or cpu.cfs_quota_us of version 1. Empty: there is no quota.
+std::optional<double> read_cpu_quota(pid_t pid, const std::string& root = "");
 
 // The share of the anonymous memory that is in huge pages, in the nearest cgroup of the process
 // that counts it, up to the step's: the cgroup of its task if Slurm makes these. The kernel keeps

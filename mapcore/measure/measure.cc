@@ -103,6 +103,7 @@ class Measurement {
   Result<MachineFile> run() {
     describe();
     note_load();
+    note_quota();
     note_cores_left_out();
     if (Status good = measure_domains(); !good) return std::move(good).error();
     note_scatter();
@@ -134,6 +135,18 @@ class Measurement {
         fmt::format("before the measurement the load was {:.1f}, and {} CPUs may be used here; "
                     "measure again on an idle node",
                     *load, cpus));
+  }
+
+  // Under a quota the kernel stops all threads until the next period, also on an idle node.
+  void note_quota() {
+    const std::size_t at_once = std::max<std::size_t>(2, cores_.size());  // messages take two
+    const auto quota = options_.cpu_quota;
+    if (!quota || *quota >= static_cast<double>(at_once)) return;
+    file_.busy = true;
+    file_.notes.push_back(fmt::format(
+        "the cgroup here has a CPU quota of {:.3g}, and {} CPUs are measured at once, so latencies "
+        "can be too high and bandwidths too low; measure without this quota (cpu.max)",
+        *quota, at_once));
   }
 
   // Other programs are not the only cause, so the sentence does not say that there were some.

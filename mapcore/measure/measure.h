@@ -32,6 +32,7 @@ struct MeasureOptions {
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   FreeMemory free_on = [](int) { return std::nullopt; };
   FreeInCgroup free_in_cgroup = [] { return std::nullopt; };
+  std::optional<double> cpu_quota;  // of the cgroup, in CPUs; empty: there is none
   Instruments instruments = {};
 };
 

@@ -43,6 +43,34 @@ TEST_CASE("the memory that the limits of the cgroups leave: v2, v1, and none") {
   CHECK(!read_cgroup_room(6, root.path()));  // the process is gone
 }
 
+TEST_CASE("the CPU time that the quotas of the cgroups leave: v2, v1, and none") {
+  const FakeRoot root;
+  const std::string job = "/sys/fs/cgroup/system.slice/job_5";
+  root.file("/proc/1/cgroup", "0::/system.slice/job_5/step_0\n");
+  CHECK(!read_cpu_quota(1, root.path()));  // no cpu controller
+  root.file(job + "/step_0/cpu.max", "max 100000\n");
+  CHECK(!read_cpu_quota(1, root.path()));
+  root.file(job + "/cpu.max", "150000 100000\n");
+  CHECK(read_cpu_quota(1, root.path()) == 1.5);
+  root.file("/sys/fs/cgroup/system.slice/cpu.max", "400000 100000\n");
+  CHECK(read_cpu_quota(1, root.path()) == 1.5);
+  root.file(job + "/step_0/cpu.max", "20000 40000\n");
+  CHECK(read_cpu_quota(1, root.path()) == 0.5);
+  root.file("/sys/fs/cgroup/cpu.max", "garbage\n");  // in a container: the root has a quota
+  root.file("/proc/2/cgroup", "0::/\n");
+  CHECK(!read_cpu_quota(2, root.path()));
+
+  root.file("/proc/3/cgroup", "5:cpu,cpuacct:/slurm/job_5\n4:cpuset:/\n0::/\n");
+  const std::string v1 = "/sys/fs/cgroup/cpu/slurm";
+  root.file(v1 + "/job_5/cpu.cfs_quota_us", "-1\n");
+  root.file(v1 + "/job_5/cpu.cfs_period_us", "100000\n");
+  CHECK(!read_cpu_quota(3, root.path()));
+  root.file(v1 + "/cpu.cfs_quota_us", "300000\n");
+  root.file(v1 + "/cpu.cfs_period_us", "100000\n");
+  CHECK(read_cpu_quota(3, root.path()) == 3);
+  CHECK(!read_cpu_quota(6, root.path()));  // the process is gone
+}
+
 TEST_CASE("the share of memory in huge pages that a cgroup tells: v2, v1, and none") {
   const FakeRoot root;
   const std::string scope = "/sys/fs/cgroup/system.slice/slurmstepd.scope";

@@ -23,6 +23,7 @@ struct MadeNode {
     MeasureOptions options;
     options.free_on = [this](int node) { return free_on(node); };
     options.free_in_cgroup = [this] { return free_in_cgroup; };
+    options.cpu_quota = cpu_quota;
     options.instruments = {[this] { return clock; },
                            [this](PuOs a, PuOs b, HomeOf, double seconds) {
                              return pair({a, b}, seconds);
@@ -57,6 +58,7 @@ struct MadeNode {
   Machine machine;
   FreeMemory free_on = [](int) { return std::nullopt; };
   std::optional<std::uint64_t> free_in_cgroup;
+  std::optional<double> cpu_quota;
   std::size_t most_memory = 0;  // bytes that a step has taken
   double clock = 1000;
   double pairs_overrun = 2;  // of the seconds that a pair is given

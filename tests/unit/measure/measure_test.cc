@@ -261,6 +261,28 @@ TEST_CASE("a high load is noted with its number, and the file calls the node bus
   CHECK_FALSE(unknown->busy);
 }
 
+TEST_CASE(
+    "a quota below the CPUs that are measured at once is noted, and the file is called busy") {
+  MadeNode node("numa:2 core:4 pu:2");
+  node.pairs_overrun = 1;
+  node.cpu_quota = 8;  // one thread of each core is measured
+  const auto enough = node.measure();
+  REQUIRE(enough.ok());
+  CHECK_FALSE(enough->busy);
+  CHECK(enough->notes.empty());
+  node.cpu_quota = 1.5;
+  const auto limited = node.measure();
+  REQUIRE(limited.ok());
+  CHECK(limited->busy);
+  REQUIRE(limited->notes.size() == 1);
+  CHECK(some_note_has(*limited,
+                      "the cgroup here has a CPU quota of 1.5, and 8 CPUs are measured at once"));
+  node.machine.allowed = *CpuSet::parse_list("0-1");  // one core: messages run between two CPUs
+  const auto core = node.measure();
+  REQUIRE(core.ok());
+  CHECK(some_note_has(*core, "and 2 CPUs are measured at once"));
+}
+
 TEST_CASE("times that scatter on an idle node are not blamed on other programs alone") {
   MadeNode node("numa:2 core:4 pu:1");
   node.pairs_overrun = 1;
