@@ -10,6 +10,7 @@
 #include <ctime>
 #include <map>
 #include <numeric>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace ondeloc {
 namespace {
 
 constexpr std::size_t kPairsOfDomain = 3;
+constexpr std::size_t kPairsOfDistances = 6;  // of a domain with several distances
 
 // Shares of the budget. Messages end early if they are stable; then more is left for the memory.
 constexpr double kEndOfMessages = 2.0 / 3;
@@ -63,6 +65,12 @@ Machine nodes_with_memory(const Machine& machine, const FreeMemory& free_on) {
   return restrict_machine(machine, pus);
 }
 
+double distance_of(const Machine& machine, NodeIndex from, NodeIndex to) {
+  if (machine.distances.empty()) return 0;
+  return machine.distances[static_cast<std::size_t>(from.value) * machine.nodes.size() +
+                           static_cast<std::size_t>(to.value)];
+}
+
 using NodePair = std::pair<NodeIndex, NodeIndex>;
 
 // A link of each kind first: inside a package or not, and of each distance.
@@ -72,16 +80,49 @@ std::vector<NodePair> links_in_order(const Machine& machine) {
   for (const NodeIndex from : machine.nodes.ids()) {
     for (const NodeIndex to : machine.nodes.ids()) {
       if (from == to) continue;
-      const auto at = static_cast<std::size_t>(from.value) * machine.nodes.size() +
-                      static_cast<std::size_t>(to.value);
       const bool inside = machine.nodes[from].package == machine.nodes[to].package;
-      const double distance = machine.distances.empty() ? 0 : machine.distances[at];
-      (kinds.emplace(inside, distance).second ? links : others).emplace_back(from, to);
+      (kinds.emplace(inside, distance_of(machine, from, to)).second ? links : others)
+          .emplace_back(from, to);
     }
   }
   links.insert(links.end(), others.begin(), others.end());
   return links;
 }
+
+// Calls `use` with each pair of different PUs whose smallest common domain this is.
+template <typename Use>
+void for_each_pair(const Machine& machine, const std::vector<const Pu*>& pus, Domain domain,
+                   Use use) {
+  for (std::size_t i = 0; i < pus.size(); ++i) {
+    const Seat seat = machine.seat_of(*pus[i]);
+    for (std::size_t j = i + 1; j < pus.size(); ++j) {
+      const NodeIndex from = pus[i]->node, to = pus[j]->node;
+      if (shared_domain(seat, machine.seat_of(*pus[j])) != domain) continue;
+      use(PuPair{pus[i]->os, pus[j]->os,
+                 (distance_of(machine, from, to) + distance_of(machine, to, from)) / 2});
+    }
+  }
+}
+
+// The model takes a figure of a domain as the mean over its pairs, and scales it by the distance.
+// So each distance counts as often as it was measured, and its median keeps strays out.
+class ByDistance {
+ public:
+  void add(double distance, double value) { samples_[distance].add(value); }
+  bool empty() const { return samples_.empty(); }
+  double middle() const {
+    double sum = 0, count = 0;
+    for (const auto& [distance, samples] : samples_) {
+      const auto times = static_cast<double>(samples.size());
+      sum += times * samples.median();
+      count += times;
+    }
+    return count > 0 ? sum / count : 0;
+  }
+
+ private:
+  std::map<double, Samples> samples_;
+};
 
 std::string date_today() {
   const std::time_t now = std::time(nullptr);
@@ -201,7 +242,7 @@ class Measurement {
   Status measure_domain(Domain domain, const std::vector<PuPair>& pairs) {
     const std::string what = fmt::format("messages inside one {}", domain_name(domain));
     options_.progress(what);
-    Samples latency, bandwidth, other;
+    ByDistance latency, bandwidth, other;
     for (const PuPair& pair : pairs) {
       for (const HomeOf home : kHomes) {
         const double seconds = next_pair_seconds();
@@ -213,18 +254,18 @@ class Measurement {
                                    result.error().message()));
         keep_worst(pair, result->spread);
         if (!result->is_stable) count(what).is_unsure = true;
-        (home == HomeOf::kSender ? latency : other).add(result->times.latency);
-        if (home == HomeOf::kSender) bandwidth.add(result->times.bandwidth);
+        (home == HomeOf::kSender ? latency : other).add(pair.distance, result->times.latency);
+        if (home == HomeOf::kSender) bandwidth.add(pair.distance, result->times.bandwidth);
       }
     }
     if (latency.empty()) return {};
-    if (latency.median() <= 0 || latency.median() > kMostLatency)
+    if (latency.middle() <= 0 || latency.middle() > kMostLatency)
       return Error(fmt::format(
           "a message between CPUs {} and {} took {}, more than on any idle node; measure when the "
           "node is idle",
-          pairs.front().a.value, pairs.front().b.value, seconds_text(latency.median())));
-    file_.domains[static_cast<std::size_t>(domain)] = {latency.median(), bandwidth.median(),
-                                                       other.median()};
+          pairs.front().a.value, pairs.front().b.value, seconds_text(latency.middle())));
+    file_.domains[static_cast<std::size_t>(domain)] = {latency.middle(), bandwidth.middle(),
+                                                       other.middle()};
     return {};
   }
 
@@ -422,20 +463,26 @@ std::vector<PuPair> pairs_of_domain(const Machine& machine, Domain domain) {
     pus.clear();
     for (const Pu& pu : machine.pus) pus.push_back(&pu);
   }
-  std::vector<PuPair> found;
-  for (std::size_t i = 0; i < pus.size(); ++i) {
-    const Seat seat = machine.seat_of(*pus[i]);
-    for (std::size_t j = i + 1; j < pus.size(); ++j) {
-      if (shared_domain(seat, machine.seat_of(*pus[j])) != domain) continue;
-      found.push_back({pus[i]->os, pus[j]->os});
-      break;  // the next pair starts at another PU
-    }
+  std::map<double, std::size_t> pairs_at;  // each distance
+  for_each_pair(machine, pus, domain, [&](const PuPair& pair) { ++pairs_at[pair.distance]; });
+  std::size_t all = 0;
+  for (auto& [distance, count] : pairs_at) all += std::exchange(count, all);
+  const std::size_t wanted =
+      std::min(all, pairs_at.size() > 1 ? kPairsOfDistances : kPairsOfDomain);
+  // One pair out of each of as many equal parts, in the order of the distances. It is drawn,
+  // because equal steps can meet the same second CPU each time; every measurement draws the same
+  // pairs.
+  std::minstd_rand draw;
+  std::set<std::size_t> places;
+  for (std::size_t k = 0; k < wanted; ++k) {
+    const std::size_t begin = k * all / wanted, end = (k + 1) * all / wanted;
+    places.insert(begin + draw() % (end - begin));
   }
-  if (found.size() <= kPairsOfDomain) return found;
-  std::vector<PuPair> spread;
-  for (std::size_t k = 0; k < kPairsOfDomain; ++k)
-    spread.push_back(found[k * (found.size() - 1) / (kPairsOfDomain - 1)]);
-  return spread;
+  std::vector<PuPair> found;
+  for_each_pair(machine, pus, domain, [&](const PuPair& pair) {
+    if (places.contains(pairs_at[pair.distance]++)) found.push_back(pair);
+  });
+  return found;
 }
 
 Result<MachineFile> measure_machine(const Machine& whole, const Machine& machine,

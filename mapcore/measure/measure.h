@@ -38,8 +38,10 @@ struct MeasureOptions {
 
 struct PuPair {
   PuOs a, b;
+  double distance = 0;  // of their NUMA nodes, the mean of both ways; 0 if unknown
 };
-// A few pairs of different cores whose smallest common domain this is, spread over the machine.
+// A few pairs of different cores whose smallest common domain this is, spread over the machine and
+// over the distances: each distance has its share of the pairs.
 std::vector<PuPair> pairs_of_domain(const Machine& machine, Domain domain);
 
 // `machine`: restricted to the CPUs that may be used; `whole`: the machine that the file is of.

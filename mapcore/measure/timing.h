@@ -28,6 +28,7 @@ class Samples {
  public:
   void add(double value) { values_.push_back(value); }
   bool empty() const { return values_.empty(); }
+  std::size_t size() const { return values_.size(); }
   double median() const;  // 0 without samples
   double spread() const;  // (third quartile - first quartile) / median
   // There are enough samples, and the median of the last half is that of all within 3 %.

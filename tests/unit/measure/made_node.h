@@ -36,7 +36,7 @@ struct MadeNode {
 
   Result<PairResult> pair(const PuPair& cpus, double seconds) {
     clock += pairs_overrun * seconds;
-    return PairResult{{1e-7, 1e10}, spread_of(cpus), pairs_are_stable};
+    return PairResult{{latency_of(cpus), 1e10}, spread_of(cpus), pairs_are_stable};
   }
 
   Result<std::vector<double>> reads(std::span<const Reader> readers, std::size_t bytes,
@@ -63,6 +63,7 @@ struct MadeNode {
   double clock = 1000;
   double pairs_overrun = 2;  // of the seconds that a pair is given
   bool pairs_are_stable = true;
+  std::function<double(const PuPair&)> latency_of = [](const PuPair&) { return 1e-7; };
   std::function<double(const PuPair&)> spread_of = [](const PuPair&) { return 0; };
   std::optional<double> load = 0;  // before the measurement
   double touch_rate = 1e9;         // bytes per second of one CPU

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string_view>
 
@@ -40,11 +41,54 @@ TEST_CASE("pairs of a domain share that domain and are of different cores") {
     const auto domain = static_cast<Domain>(d);
     const auto pairs = pairs_of_domain(machine, domain);
     CHECK(pairs.empty() == (domain == Domain::kL2));
-    CHECK(pairs.size() <= 3);
+    CHECK(pairs.size() <= 3);  // all distances are the same
     for (const PuPair& pair : pairs)
       CHECK(shared_domain(machine.seat_of(*machine.find(pair.a)),
                           machine.seat_of(*machine.find(pair.b))) == domain);
   }
+}
+
+namespace {
+
+// Four packages in a ring: two of the three others are one link away, and one is two links away.
+constexpr const char* kRing = "package:4 numa:1 core:4 pu:1";
+const std::vector<double> kDistancesOfRing{10, 16, 22, 16, 16, 10, 16, 22,
+                                           22, 16, 10, 16, 16, 22, 16, 10};
+
+bool are_opposite(const PuPair& pair) { return std::abs(pair.a.value / 4 - pair.b.value / 4) == 2; }
+
+}  // namespace
+
+TEST_CASE("pairs of packages have each distance as often as the machine, and differ in both CPUs") {
+  Machine ring = *load_machine(kRing);
+  ring.distances = kDistancesOfRing;
+  const auto pairs = pairs_of_domain(ring, Domain::kMachine);
+  REQUIRE(pairs.size() == 6);
+  CHECK(std::count_if(pairs.begin(), pairs.end(), are_opposite) == 2);
+  std::set<PuOs> first, second;
+  for (const PuPair& pair : pairs) {
+    CHECK(pair.distance == (are_opposite(pair) ? 22 : 16));
+    first.insert(pair.a), second.insert(pair.b);
+  }
+  CHECK(first.size() > 3);
+  CHECK(second.size() > 3);
+}
+
+TEST_CASE("pairs of two packages differ in both CPUs") {
+  const auto pairs =
+      pairs_of_domain(*load_machine("package:2 numa:1 core:24 pu:1"), Domain::kMachine);
+  REQUIRE(pairs.size() == 3);
+  CHECK(pairs[0].a != pairs[1].a);
+  CHECK(pairs[1].a != pairs[2].a);
+  CHECK(pairs[0].b != pairs[1].b);
+  CHECK(pairs[1].b != pairs[2].b);
+}
+
+TEST_CASE("pairs inside one cache are not all neighbours") {
+  const auto pairs = pairs_of_domain(*load_machine("l3:1 core:16 pu:1"), Domain::kLlc);
+  REQUIRE(pairs.size() == 3);
+  CHECK(std::any_of(pairs.begin(), pairs.end(),
+                    [](const PuPair& pair) { return std::abs(pair.a.value - pair.b.value) > 3; }));
 }
 
 TEST_CASE("two CPUs of this machine answer each other, and read memory", "[cpus]") {
@@ -134,6 +178,15 @@ TEST_CASE("a large node with a usual memory is measured whole") {
   }
   CHECK(file->core_bandwidth == Approx(1e9));
   CHECK(file->port_bandwidth == Approx(8e9));
+}
+
+TEST_CASE("the latency of packages in a ring is the mean over all pairs of them") {
+  MadeNode node(kRing);
+  node.machine.distances = kDistancesOfRing;
+  node.latency_of = [](const PuPair& pair) { return are_opposite(pair) ? 160e-9 : 100e-9; };
+  const auto file = node.measure();
+  REQUIRE(file.ok());
+  CHECK(file->domain(Domain::kMachine).latency == Approx(120e-9));
 }
 
 TEST_CASE("if time is short, a link of each kind comes first, and a note names the others") {
@@ -286,14 +339,19 @@ TEST_CASE(
 TEST_CASE("times that scatter on an idle node are not blamed on other programs alone") {
   MadeNode node("numa:2 core:4 pu:1");
   node.pairs_overrun = 1;
-  node.spread_of = [](const PuPair& pair) { return pair.b.value == 4 ? 0.31 : 0.25; };
+  const PuPair worst = pairs_of_domain(node.machine, Domain::kMachine).front();
+  node.spread_of = [&](const PuPair& pair) {
+    return pair.a == worst.a && pair.b == worst.b ? 0.31 : 0.25;
+  };
   const auto scattered = node.measure();
   REQUIRE(scattered.ok());
   CHECK(scattered->busy);
   REQUIRE(scattered->notes.size() == 1);
   CHECK(some_note_has(*scattered,
-                      "the times of messages between CPUs 0 and 4 scattered by 31 %, which other "
-                      "programs or the hypervisor of a virtual machine can cause; measure again"));
+                      fmt::format("the times of messages between CPUs {} and {} scattered by 31 %, "
+                                  "which other programs or the hypervisor of a virtual machine can "
+                                  "cause; measure again",
+                                  worst.a.value, worst.b.value)));
   const auto read = parse_machine_file(to_json(*scattered), "f");
   REQUIRE(read.ok());
   CHECK(read->busy);
