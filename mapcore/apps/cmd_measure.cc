@@ -6,6 +6,7 @@
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/say.h"
 #include "mapcore/base/new_file.h"
+#include "mapcore/binding/affinity.h"
 #include "mapcore/binding/cgroup.h"
 #include "mapcore/binding/memory.h"
 #include "mapcore/measure/measure.h"
@@ -23,9 +24,18 @@ Result<std::string> run_measure(const MeasureCommand& command) {
   // Opened first: the user is not to wait for the measurement to learn that the place is wrong.
   auto output = NewFile::create(command.output.empty() ? "-" : command.output);
   if (!output) return std::move(output).error();
+  if (const std::string policy = other_memory_policy(); !policy.empty())
+    return Error(
+        fmt::format("measure: this process has the memory policy {}, so memory does not lie where "
+                    "a CPU touches it first; run ondeloc measure without numactl, and in a job "
+                    "with srun --mem-bind=none",
+                    policy));
+  const auto mask = get_affinity(0);
+  if (!mask) return Error(mask.error()).within("measure");
   const auto whole = load_machine("host");
   if (!whole) return whole.error();
-  const Machine machine = restrict_machine(*whole, whole->allowed);
+  // Without ConstrainCores, Slurm confines a job by its mask alone.
+  const Machine machine = restrict_machine(*whole, whole->allowed & *mask);
   if (machine.pus.size() < 2)
     return Error(
         "measure: this process may use one CPU only; run ondeloc measure with all CPUs of the "

@@ -2,9 +2,11 @@
 #include "mapcore/binding/memory.h"
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
@@ -44,6 +46,21 @@ std::optional<std::uint64_t> room_in_meminfo(std::string_view meminfo) {
 std::optional<std::uint64_t> room_on_node(int node) {
   const auto text = read_small_file(fmt::format("/sys/devices/system/node/node{}/meminfo", node));
   return text ? room_in_meminfo(*text) : std::nullopt;
+}
+
+std::string other_memory_policy() {
+  enum { kDefault, kPreferred, kBind, kInterleave, kLocal, kPreferredMany, kWeighted, kCount };
+  constexpr std::array<const char*, kCount> kNames{
+      "", "preferred", "bind", "interleave", "", "preferred-many", "weighted-interleave"};
+  std::array<unsigned long, 64> nodes{};  // of more nodes than any kernel has
+  int policy = kDefault;
+  // If the call is missing or forbidden, nobody has set a policy with its sister.
+  if (syscall(SYS_get_mempolicy, &policy, nodes.data(), 8 * sizeof(nodes), nullptr, 0) != 0)
+    return {};
+  policy &= 0xff;  // without the flags
+  const bool has_nodes = std::ranges::any_of(nodes, [](unsigned long word) { return word != 0; });
+  if (policy == kPreferred && !has_nodes) return {};  // the node of the CPU, before Linux 5.14
+  return policy < kCount ? kNames[static_cast<std::size_t>(policy)] : fmt::format("{}", policy);
 }
 
 std::optional<std::string> numa_balancing() {

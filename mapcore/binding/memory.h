@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room on NUMA nodes and notes on pages, for memory=follow and memory=auto.
+// Room on NUMA nodes and notes on pages, for memory=follow and memory=auto, and the memory policy.
 // Thread safety: no state.
 #pragma once
 
@@ -24,6 +24,10 @@ std::optional<std::uint64_t> room_in_meminfo(std::string_view meminfo);
 // No pages are moved into the last part of the room: the kernel keeps some of it for itself, and
 // the ranks need memory to go on.
 inline constexpr std::uint64_t kSpareRoom = std::uint64_t{32} << 20;
+
+// The name of the calling thread's memory policy, such as "bind". Empty if its pages lie where it
+// touches them first: the policy is the default one, local, or preferred without a node.
+std::string other_memory_policy();
 
 // The value of kernel.numa_balancing, such as "1"; empty where the kernel has no such setting.
 std::optional<std::string> numa_balancing();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // No command loses its input or a file that it would replace.
+#include "mapcore/binding/affinity.h"
 #include "tests/unit/apps/command.h"
 #include "tests/unit/test_data.h"
 
@@ -206,6 +207,18 @@ TEST_CASE("messages to a closed standard error do not get into the output") {
     CHECK(lost.status == 1);
     CHECK(lost.told() == 1);
   }
+}
+
+TEST_CASE("measure keeps to the mask that it was started with") {
+  const TempDir dir;
+  const CpuSet before = *get_affinity(0);
+  CpuSet one;
+  one.set(before.to_vector().front());
+  REQUIRE(set_affinity(0, one).ok());
+  const Ran ran = run_command(dir, {"measure", "--seconds", "1"});
+  REQUIRE(set_affinity(0, before).ok());
+  CHECK(ran.status == 1);
+  CHECK(ran.err.find("measure: this process may use one CPU only") != std::string::npos);
 }
 
 TEST_CASE("measure refuses an output that cannot be written before it measures") {

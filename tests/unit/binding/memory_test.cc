@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/binding/memory.h"
 
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/catch.h"
@@ -35,6 +38,26 @@ TEST_CASE("memory of a node that is not to be had is unknown") {
     CHECK(!room_in_meminfo(text));
   }
   CHECK(!room_on_node(1 << 20));
+}
+
+TEST_CASE("a memory policy that moves the first touch is named", "[numa]") {
+  constexpr int kNoPolicies = 2;
+  const pid_t child = fork();
+  if (child == 0) {
+    unsigned long node = 1;
+    if (syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0) != 0) _exit(kNoPolicies);
+    bool good = other_memory_policy().empty();
+    if (syscall(SYS_set_mempolicy, MPOL_PREFERRED, nullptr, 0) == 0)
+      good = good && other_memory_policy().empty();
+    if (syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &node, 64) != 0) _exit(kNoPolicies);
+    good = good && other_memory_policy() == "interleave";
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoPolicies)
+    ONDELOC_SKIP("the kernel has no memory policies, or forbids them");
+  CHECK(status == 0);
 }
 
 TEST_CASE("the kernel balances over nodes if bit 0 of numa_balancing is set") {
