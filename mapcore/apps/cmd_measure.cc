@@ -24,6 +24,7 @@ Result<std::string> run_measure(const MeasureCommand& command) {
   // Opened first: the user is not to wait for the measurement to learn that the place is wrong.
   auto output = NewFile::create(command.output.empty() ? "-" : command.output);
   if (!output) return std::move(output).error();
+  output->put_off();  // a user may end the measurement with Ctrl-C
   if (const std::string policy = other_memory_policy(); !policy.empty())
     return Error(
         fmt::format("measure: this process has the memory policy {}, so memory does not lie where "

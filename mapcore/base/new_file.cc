@@ -66,9 +66,8 @@ Status NewFile::open(const std::string& path, Accepts accepts) {
   const mode_t mode = (*existing)->info.st_mode;
   if (S_ISREG(mode) && !place_->is_open_file()) {
     (*existing)->fd.reset();
-    if (Status begun = begin_new(); !begun) return begun;
-    (void)::fchmod(pending_->fd(), mode & 0777);
-    return {};
+    mode_ = mode & 0777;
+    return begin_new();
   }
   if (accepts == Accepts::kFileOrDevice && !S_ISCHR(mode)) return place_->refuse_kind(mode);
   fd_ = std::move((*existing)->fd);
@@ -80,12 +79,21 @@ Status NewFile::begin_new() {
   auto pending = PendingFile::create(*place_, O_WRONLY);
   if (!pending) return std::move(pending).error();
   pending_.emplace(*std::move(pending));
+  if (mode_) (void)::fchmod(pending_->fd(), *mode_);
   return {};
+}
+
+void NewFile::put_off() {
+  is_put_off_ = pending_.has_value();
+  pending_.reset();
 }
 
 UniqueFd NewFile::duplicate() const { return UniqueFd(::fcntl(fd(), F_DUPFD_CLOEXEC, 0)); }
 
 Status NewFile::write(std::string_view octets) {
+  if (std::exchange(is_put_off_, false)) {
+    if (Status begun = begin_new(); !begun) return begun;
+  }
   return write_to(fd(), octets, label_ + " cannot be written");
 }
 

@@ -8,6 +8,8 @@
 // disk.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +35,10 @@ class NewFile {
   NewFile& operator=(NewFile&&) = delete;
 
   int fd() const { return pending_ ? pending_->fd() : fd_.get(); }
+  // Removes the new file until write() makes it anew. On a file system without nameless files (NFS)
+  // a program that is killed in a long wait before its first write would leave it. Pipes, devices
+  // and standard output stay open. Call it before the first write.
+  void put_off();
   UniqueFd duplicate() const;  // for a writer that owns its descriptor
   Status write(std::string_view octets);
   // kYes waits for the disk: after a crash of the machine either the old or the new file is there.
@@ -49,6 +55,8 @@ class NewFile {
   std::string label_;
   std::unique_ptr<OutputPlace> place_;  // at one address: pending_ refers to it
   std::optional<PendingFile> pending_;  // a new file; else fd_ is written in place
+  std::optional<mode_t> mode_;          // of the file that pending_ replaces
+  bool is_put_off_ = false;
   UniqueFd fd_;
 };
 

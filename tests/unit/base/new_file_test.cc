@@ -47,6 +47,34 @@ TEST_CASE("without a commit the old file stays") {
   CHECK(dir.files() == 1);
 }
 
+TEST_CASE("a new file that is put off is not there until something is written") {
+  const TempDir dir;
+  std::ofstream(dir.file("f")) << "old";
+  REQUIRE(::chmod(dir.file("f").c_str(), 0640) == 0);
+  auto file = NewFile::create(dir.file("f"));
+  REQUIRE(file.ok());
+  file->put_off();
+  CHECK(file->fd() < 0);
+  CHECK(dir.files() == 1);
+  REQUIRE(file->write("n").ok());
+  REQUIRE(file->write("ew").ok());
+  REQUIRE(file->commit().ok());
+  CHECK(read_text(dir.file("f")) == "new");
+  struct stat info {};
+  REQUIRE(::stat(dir.file("f").c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0640);
+  CHECK(dir.files() == 1);
+}
+
+TEST_CASE("a file that is written in place stays open while it is put off") {
+  auto file = NewFile::create("/dev/null");
+  REQUIRE(file.ok());
+  file->put_off();
+  CHECK(file->fd() >= 0);
+  CHECK(file->write("new").ok());
+  CHECK(file->commit().ok());
+}
+
 TEST_CASE("a folder that is not there is said") {
   const TempDir dir;
   const auto file = NewFile::create(dir.file("none/f"));
