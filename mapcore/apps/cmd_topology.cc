@@ -3,12 +3,15 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "mapcore/apps/cli.h"
 #include "mapcore/apps/overview.h"
 #include "mapcore/base/json_text.h"
 #include "mapcore/base/quantity.h"
+#include "mapcore/base/ranges_text.h"
 #include "mapcore/base/text.h"
 
 namespace ondeloc::cli {
@@ -51,17 +54,19 @@ std::string memory_text(std::uint64_t bytes) {
   return bytes == 0 ? "" : ", " + capacity_text(static_cast<double>(bytes));
 }
 
-// The caches of this level inside the PUs: how many and how large, if they are alike.
+// The caches of this level inside the PUs: how many of each size. Cores of several kinds have
+// caches of several sizes.
 std::string caches_inside(const Machine& machine, Level level, const char* name,
                           const CpuSet& pus) {
-  std::size_t count = 0;
-  std::uint64_t bytes = 0;
-  for (const Cache& cache : machine.caches) {
-    if (cache.level != level || !cache.pus.is_subset_of(pus)) continue;
-    ++count;
-    bytes = cache.bytes;
+  std::map<std::uint64_t, std::size_t> counts;
+  for (const Cache& cache : machine.caches)
+    if (cache.level == level && cache.pus.is_subset_of(pus)) ++counts[cache.bytes];
+  std::string text;
+  for (const auto& [bytes, count] : counts) {
+    text += fmt::format(", {} {}", count, name);
+    if (bytes > 0) text += " of " + capacity_text(static_cast<double>(bytes));
   }
-  return count == 0 ? "" : fmt::format(", {} {}{}", count, name, memory_text(bytes).substr(1));
+  return text;
 }
 
 std::string llc_line(const Machine& machine, const Llc& llc) {
@@ -72,27 +77,38 @@ std::string llc_line(const Machine& machine, const Llc& llc) {
   std::string text = fmt::format("    {}{}: ", name, memory_text(llc.bytes));
   if (!cores.empty()) text += counted(cores.size(), "core") + ", ";
   text += "CPUs " + llc.pus.to_list();
-  if (llc.level == Level::kL3) text += caches_inside(machine, Level::kL2, "L2 of", llc.pus);
+  if (llc.level == Level::kL3) text += caches_inside(machine, Level::kL2, "L2", llc.pus);
   return text + "\n";
+}
+
+// Several if a NUMA node spans packages, as the firmware of some machines lets users choose.
+std::vector<int> packages_of(const Machine& machine, const NumaNode& node) {
+  std::set<int> packages;
+  for (const Pu& pu : machine.pus)
+    if (node.pus.test(pu.os)) packages.insert(machine.seat_of(pu).package);
+  return {packages.begin(), packages.end()};
+}
+
+std::string node_text(const Machine& machine, NodeIndex k) {
+  const NumaNode& node = machine.nodes[k];
+  std::string text =
+      fmt::format("  NUMA node {}{}{}: {}, CPUs {}\n", numa_name(node.os),
+                  node.kind.empty() ? "" : " (" + node.kind + ")", memory_text(node.memory),
+                  counted(node.pus.count(), "CPU"), node.pus.to_list());
+  for (const Llc& llc : machine.llcs)
+    if (llc.node == k) text += llc_line(machine, llc);
+  return text;
 }
 
 // Packages, NUMA nodes and last-level caches as an indented tree, then what has no place in it.
 std::string tree_text(const Machine& machine) {
+  std::map<std::vector<int>, std::string> nodes_of;
+  for (const NodeIndex k : machine.nodes.ids())
+    nodes_of[packages_of(machine, machine.nodes[k])] += node_text(machine, k);
   std::string text;
-  std::set<int> packages;
-  for (const NumaNode& node : machine.nodes) packages.insert(node.package);
-  for (const int package : packages) {
-    text += fmt::format("package {}\n", package);
-    for (std::size_t k = 0; k < machine.nodes.size(); ++k) {
-      const NumaNode& node = machine.nodes[k];
-      if (node.package != package) continue;
-      text += fmt::format("  NUMA node {}{}{}: {}, CPUs {}\n", numa_name(node.os),
-                          node.kind.empty() ? "" : " (" + node.kind + ")", memory_text(node.memory),
-                          counted(node.pus.count(), "CPU"), node.pus.to_list());
-      for (const Llc& llc : machine.llcs)
-        if (llc.node.value == static_cast<int>(k)) text += llc_line(machine, llc);
-    }
-  }
+  for (const auto& [packages, nodes] : nodes_of)
+    text += fmt::format("package{} {}\n{}", packages.size() > 1 ? "s" : "", ranges_text(packages),
+                        nodes);
   for (const OtherMemory& memory : machine.other_memories)
     text +=
         fmt::format("memory only: node {}{}{}, near CPUs {}\n", memory.os,
@@ -120,9 +136,9 @@ std::string latency_text(const CostModel& model) {
 }
 
 std::string to_text(const MachineChoice& choice) {
-  std::string text =
-      fmt::format("source: {}\n{} CPUs of {}, {}\n", choice.whole.source, choice.usable.count(),
-                  choice.whole.pus.size(), counted(choice.machine.nodes.size(), "NUMA node"));
+  std::string text = fmt::format("source: {}\n{} of {}, {}\n", choice.whole.source,
+                                 choice.usable.count(), counted(choice.whole.pus.size(), "CPU"),
+                                 counted(choice.machine.nodes.size(), "NUMA node"));
   if (!choice.machine.model.empty()) text += fmt::format("CPU: {}\n", choice.machine.model);
   text += "\n" + tree_text(choice.machine) + "\n";
   text += fmt::format("{:>9}  {:>12}  {:>5}  {}\n", "NUMA node", "bandwidth", "CPUs", "which");

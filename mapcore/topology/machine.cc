@@ -105,6 +105,7 @@ Machine restrict_machine(const Machine& machine, const CpuSet& keep) {
   out.model = machine.model;
   out.other_memories = machine.other_memories;
   out.devices = machine.devices;
+  out.offline = machine.offline;
   out.allowed = machine.allowed & keep;
   std::vector<int> node_now, llc_now, unused;
   out.nodes = restrict_objects(machine.nodes, keep, node_now);

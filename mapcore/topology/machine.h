@@ -141,8 +141,8 @@ struct Machine {
 std::vector<CpuSet> core_sets(const Machine& machine);
 
 // Only the PUs in `keep`; NUMA nodes and caches left without a PU vanish, distances shrink with
-// them. Logical indexes and ancestors stay those of the whole machine. The result shares a copy of
-// the whole machine.
+// them. Other memories, devices and offline PUs stay. Logical indexes and ancestors stay those of
+// the whole machine, of which the result shares a copy.
 Machine restrict_machine(const Machine& machine, const CpuSet& keep);
 
 }  // namespace ondeloc

@@ -410,6 +410,25 @@ TEST_CASE("tables fit 80 columns, name their columns, and call a node without a 
   CHECK(widest_line(compared.out) <= 80);
 }
 
+TEST_CASE("topology draws offline CPUs, joined packages, and caches of several sizes") {
+  const TempDir dir;
+  const auto drawn = [&](std::vector<std::string> words) {
+    words[0] = test_data() + "/topologies/" + words[0];
+    words.insert(words.begin(), {"topology", "-t"});
+    return run_command(dir, words).out;
+  };
+  const auto has = [](const std::string& text, const char* line) {
+    INFO(text);
+    CHECK(text.find(line) != std::string::npos);
+  };
+  has(drawn({"16em64t-4s2c2t-offlines.xml"}), "\noffline: CPUs 2,5,7-11,13-14\n");
+  has(drawn({"epyc-7763-2s8l8c2t.xml"}), "\npackages 0-1\n");
+  has(drawn({"hybrid-6c2t-8c1t.xml"}), ", 6 L2 of 1.25 MiB, 2 L2 of 2 MiB\n");
+  const std::string part = drawn({"epyc-7763-2s8l8c2t.xml", "--cpuset", "0"});
+  has(part, "\n1 of 128 CPUs, 1 NUMA node\n");
+  has(part, "\npackage 0\n");
+}
+
 TEST_CASE("topology says which latencies a machine file does not have") {
   const TempDir dir;
   const std::string file = dir.file("node.json");

@@ -104,7 +104,9 @@ TEST_CASE("kinds of cores and offline CPUs are known") {
   const Machine hybrid = load_real("hybrid-6c2t-8c1t.xml");
   REQUIRE(hybrid.core_kinds.size() == 2);
   CHECK(hybrid.core_kinds[0].pus.count() + hybrid.core_kinds[1].pus.count() == 20);
-  CHECK_FALSE(load_real("16em64t-4s2c2t-offlines.xml").offline.empty());
+  const Machine offlines = load_real("16em64t-4s2c2t-offlines.xml");
+  CHECK(offlines.offline.to_list() == "2,5,7-11,13-14");
+  CHECK(restrict_machine(offlines, offlines.allowed).offline == offlines.offline);
 }
 
 TEST_CASE("restriction renumbers last-level caches and drops empty ones") {
