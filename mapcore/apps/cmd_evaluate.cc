@@ -28,7 +28,7 @@ struct EvaluateOptions {
 
 struct Term {
   Cost cost;
-  Loads loads;
+  std::vector<ResourceLoad> loads;
 };
 
 // The cost counts each rank on one node.
@@ -78,8 +78,9 @@ Term evaluate_terms(const MachineChoice& choice, const SlotSet& slots, const Com
   Mapping mapping;  // rank i on slot i
   while (mapping.size() < slots.size()) mapping.emplace_back(static_cast<int>(mapping.size()));
   const Traffic traffic(matrix);
-  return {evaluate(choice.model, slots, traffic, mapping, off_node),
-          add_up_loads(choice.model, slots, traffic, mapping, off_node)};
+  return {
+      evaluate(choice.model, slots, traffic, mapping, off_node),
+      resource_loads(choice.model, add_up_loads(choice.model, slots, traffic, mapping, off_node))};
 }
 
 nlohmann::ordered_json cost_json(const Cost& cost) {
@@ -97,32 +98,16 @@ nlohmann::ordered_json cost_json(const Cost& cost) {
   return json;
 }
 
-std::string node_name(const MachineChoice& choice, std::size_t k) {
-  return numa_name(choice.machine.nodes[k].os);
-}
-
-// Each node's and each used link's load, and the time that it alone would take.
-std::string loads_text(const MachineChoice& choice, const Loads& loads) {
-  const std::size_t n = choice.machine.nodes.size();
+// The load of each node and of what else has one, and the time that it alone would take.
+std::string loads_text(const MachineChoice& choice, const std::vector<ResourceLoad>& loads) {
   std::string text =
-      fmt::format("{:<14} {:>12} {:>14} {:>12}\n", "where", "load", "bandwidth", "predicted");
-  auto row = [&](const std::string& what, double bytes, double rate) {
-    text += fmt::format("{:<14} {:>12} {:>12}/s {:>12}\n", what, bytes_text(bytes),
-                        bytes_text(rate), seconds_text(bytes / rate));
-  };
-  for (std::size_t k = 0; k < n; ++k)
-    row("node " + node_name(choice, k), loads.node[k], choice.model.bandwidth[k]);
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t l = k + 1; l < n; ++l) {
-      if (loads.link[k * n + l] <= 0) continue;
-      row(fmt::format("link {}-{}", node_name(choice, k), node_name(choice, l)),
-          loads.link[k * n + l], choice.model.link[k * n + l]);
-    }
+      fmt::format("{:>12} {:>14} {:>12}  {}\n", "load", "bandwidth", "predicted", "where");
+  for (const ResourceLoad& load : loads) {
+    if (load.kind != Resource::kMemory && load.amount <= 0) continue;
+    text +=
+        fmt::format("{:>12} {:>12}/s {:>12}  {}\n", bytes_text(load.amount), bytes_text(load.rate),
+                    seconds_text(load.seconds), resource_text(choice.machine, choice.model, load));
   }
-  for (std::size_t a = 0; a < loads.adapter.size(); ++a)
-    if (loads.adapter[a] > 0)
-      row(choice.model.adapters.pools[a].name, loads.adapter[a],
-          choice.model.adapters.pools[a].bandwidth);
   return text;
 }
 
@@ -194,35 +179,51 @@ std::string series_text(const std::vector<Term>& terms) {
          "\n";
 }
 
+// The list of evaluate's JSON that has the resources of this kind.
+const char* list_of(Resource kind) {
+  switch (kind) {
+    case Resource::kMemory:
+      return "nodes";
+    case Resource::kLink:
+      return "links";
+    case Resource::kPort:
+      return "ports";
+    case Resource::kAdapter:
+      return "adapters";
+  }
+  return "";
+}
+
+nlohmann::ordered_json load_json(const MachineChoice& choice, const ResourceLoad& load) {
+  nlohmann::ordered_json json;
+  if (load.kind == Resource::kMemory) json["os"] = choice.machine.nodes[load.index].os;
+  if (load.kind == Resource::kPort) json["pus"] = choice.machine.llcs[load.index].pus.to_list();
+  if (load.kind == Resource::kAdapter) json["name"] = choice.model.adapters.pools[load.index].name;
+  if (load.kind == Resource::kLink) {
+    const LinkEnds ends = ends_of_link(choice.machine, choice.model, load.index);
+    json[ends.are_packages ? "from_package" : "from"] = ends.from;
+    json[ends.are_packages ? "to_package" : "to"] = ends.to;
+  }
+  json["bytes"] = load.amount;
+  json["bandwidth"] = load.rate;
+  return json;
+}
+
+nlohmann::ordered_json term_json(const MachineChoice& choice, const Term& term) {
+  nlohmann::ordered_json json = {{"cost", cost_json(term.cost)},
+                                 {"nodes", nlohmann::json::array()},
+                                 {"links", nlohmann::json::array()}};
+  for (const ResourceLoad& load : term.loads)
+    json[list_of(load.kind)].push_back(load_json(choice, load));
+  json["domains"] = domains_json(term.cost.domains);
+  return json;
+}
+
 std::string to_json_text(const MachineChoice& choice, const std::vector<Term>& terms,
                          bool is_series) {
-  auto json = [&](const Term& term) {
-    nlohmann::ordered_json one = {{"cost", cost_json(term.cost)},
-                                  {"nodes", nlohmann::json::array()},
-                                  {"links", nlohmann::json::array()}};
-    for (std::size_t a = 0; a < term.loads.adapter.size(); ++a) {
-      const AdapterPool& pool = choice.model.adapters.pools[a];
-      one["adapters"].push_back(
-          {{"name", pool.name}, {"bytes", term.loads.adapter[a]}, {"bandwidth", pool.bandwidth}});
-    }
-    const std::size_t n = choice.machine.nodes.size();
-    for (std::size_t k = 0; k < n; ++k) {
-      one["nodes"].push_back({{"os", choice.machine.nodes[k].os},
-                              {"bytes", term.loads.node[k]},
-                              {"bandwidth", choice.model.bandwidth[k]}});
-      for (std::size_t l = k + 1; l < n; ++l) {
-        one["links"].push_back({{"from", choice.machine.nodes[k].os},
-                                {"to", choice.machine.nodes[l].os},
-                                {"bytes", term.loads.link[k * n + l]},
-                                {"bandwidth", choice.model.link[k * n + l]}});
-      }
-    }
-    one["domains"] = domains_json(term.cost.domains);
-    return one;
-  };
-  if (!is_series) return json_text(json(terms.front()));
+  if (!is_series) return json_text(term_json(choice, terms.front()));
   nlohmann::ordered_json all = {{"intervals", nlohmann::json::array()}};
-  for (const Term& term : terms) all["intervals"].push_back(json(term));
+  for (const Term& term : terms) all["intervals"].push_back(term_json(choice, term));
   return json_text(all);
 }
 

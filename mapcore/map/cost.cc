@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mapcore/base/quantity.h"
+#include "mapcore/map/mapping_io.h"
 
 namespace ondeloc {
 namespace {
@@ -29,7 +30,7 @@ class LoadSum {
     for (const SlotIndex slot : mapping) slot_of_.push_back(&slots[slot.value]);
     const AdapterPaths& adapters = model.adapters;
     loads_.node.resize(nodes_);
-    loads_.link.resize(nodes_ * nodes_);
+    loads_.link.resize(model.link_capacity.size());
     loads_.port.resize(model.port.size());
     loads_.adapter.resize(adapters.pool.empty() ? 0 : adapters.pools.size());
     loads_.rank.resize(model.knows_ranks ? mapping.size() : 0);
@@ -107,8 +108,8 @@ class LoadSum {
 
  private:
   double& link(int k, int l) {
-    return loads_.link[static_cast<std::size_t>(std::min(k, l)) * nodes_ +
-                       static_cast<std::size_t>(std::max(k, l))];
+    return loads_
+        .link[model_.link_of[static_cast<std::size_t>(k) * nodes_ + static_cast<std::size_t>(l)]];
   }
 
   const CostModel& model_;
@@ -140,30 +141,38 @@ Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& 
 
 namespace {
 
-void fill(Cost& cost, double seconds, Resource resource, std::size_t index) {
-  if (seconds <= cost.congestion) return;
-  cost.congestion = seconds;
-  cost.fullest = resource;
-  cost.fullest_index = static_cast<int>(index);
+// Calls `visit` with each ResourceLoad. Between compute nodes there are too many links to keep a
+// list of them for each mapping.
+template <class Visit>
+void visit_resources(const CostModel& model, const Loads& loads, Visit visit) {
+  const auto each = [&](Resource kind, const std::vector<double>& amounts, auto rate_of) {
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+      const double rate = rate_of(i);
+      visit(ResourceLoad{kind, static_cast<int>(i), amounts[i], rate, amounts[i] / rate});
+    }
+  };
+  each(Resource::kMemory, loads.node, [&](std::size_t k) { return model.bandwidth[k]; });
+  each(Resource::kLink, loads.link, [&](std::size_t j) { return model.link_capacity[j]; });
+  each(Resource::kPort, loads.port, [&](std::size_t c) { return model.port[c]; });
+  each(Resource::kAdapter, loads.adapter,
+       [&](std::size_t a) { return model.adapters.pools[a].bandwidth; });
 }
 
 void add_congestion(const CostModel& model, const Loads& loads, Cost& cost) {
-  const auto n = static_cast<std::size_t>(model.nodes);
-  std::vector<double> links(model.link_capacity.size());
-  for (std::size_t k = 0; k < n; ++k) {
-    fill(cost, loads.node[k] / model.bandwidth[k], Resource::kMemory, k);
-    for (std::size_t l = k + 1; l < n; ++l)
-      links[model.link_of[k * n + l]] += loads.link[k * n + l];
-  }
-  for (std::size_t j = 0; j < links.size(); ++j)
-    fill(cost, links[j] / model.link_capacity[j], Resource::kLink, j);
-  for (std::size_t c = 0; c < loads.port.size(); ++c)
-    fill(cost, loads.port[c] / model.port[c], Resource::kPort, c);
-  for (std::size_t a = 0; a < loads.adapter.size(); ++a)
-    fill(cost, loads.adapter[a] / model.adapters.pools[a].bandwidth, Resource::kAdapter, a);
+  visit_resources(model, loads, [&cost](const ResourceLoad& load) {
+    if (load.seconds <= cost.congestion) return;
+    cost.congestion = load.seconds;
+    cost.fullest = load;
+  });
 }
 
 }  // namespace
+
+std::vector<ResourceLoad> resource_loads(const CostModel& model, const Loads& loads) {
+  std::vector<ResourceLoad> all;
+  visit_resources(model, loads, [&all](const ResourceLoad& load) { all.push_back(load); });
+  return all;
+}
 
 Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
               const Mapping& mapping, std::span<const double> off_node) {
@@ -226,23 +235,34 @@ DomainTraffic traffic_by_domain(const SlotSet& slots, const Traffic& traffic,
   return split;
 }
 
-std::string resource_text(const Machine& machine, const CostModel& model, const Cost& cost) {
+LinkEnds ends_of_link(const Machine& machine, const CostModel& model, int link) {
   const auto n = static_cast<std::size_t>(model.nodes);
-  const int index = cost.fullest_index;
-  if (cost.fullest == Resource::kMemory)
-    return fmt::format("memory of NUMA node {}", machine.nodes[index].os);
-  if (cost.fullest == Resource::kPort)
-    return fmt::format("port of the cache of CPUs {}", machine.llcs[index].pus.to_list());
-  if (cost.fullest == Resource::kAdapter)
-    return fmt::format("network adapter {}", model.adapters.pools[index].name);
-  for (std::size_t at = 0; at < n * n; ++at) {
-    if (model.link_of[at] != index) continue;
-    const NumaNode &a = machine.nodes[at / n], &b = machine.nodes[at % n];
-    return a.package == b.package
-               ? fmt::format("link between NUMA nodes {} and {}", a.os, b.os)
-               : fmt::format("link between packages {} and {}", a.package, b.package);
+  LinkEnds ends;
+  int pairs = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t l = k + 1; l < n; ++l) {
+      if (model.link_of[k * n + l] != link) continue;
+      const NumaNode &a = machine.nodes[k], &b = machine.nodes[l];
+      ends.are_packages = ++pairs > 1;
+      ends.from = ends.are_packages ? a.package : a.os;
+      ends.to = ends.are_packages ? b.package : b.os;
+    }
   }
-  return "";
+  return ends;
+}
+
+std::string resource_text(const Machine& machine, const CostModel& model,
+                          const ResourceLoad& load) {
+  if (load.kind == Resource::kMemory)
+    return fmt::format("memory of NUMA node {}", numa_name(machine.nodes[load.index].os));
+  if (load.kind == Resource::kPort)
+    return fmt::format("port of the cache of CPUs {}", machine.llcs[load.index].pus.to_list());
+  if (load.kind == Resource::kAdapter)
+    return fmt::format("network adapter {}", model.adapters.pools[load.index].name);
+  const LinkEnds ends = ends_of_link(machine, model, load.index);
+  return ends.are_packages ? fmt::format("link between packages {} and {}", ends.from, ends.to)
+                           : fmt::format("link between NUMA nodes {} and {}", numa_name(ends.from),
+                                         numa_name(ends.to));
 }
 
 }  // namespace ondeloc

@@ -40,6 +40,15 @@ namespace ondeloc {
 
 enum class Resource { kMemory, kLink, kPort, kAdapter };
 
+// The load of one resource.
+struct ResourceLoad {
+  Resource kind = Resource::kMemory;
+  int index = 0;       // NUMA node, link, last-level cache or pool of adapters
+  double amount = 0;   // of adapters: bytes
+  double rate = 0;     // bytes per second
+  double seconds = 0;  // amount / rate
+};
+
 // The traffic in each domain.
 struct DomainTraffic {
   std::array<double, kDomainCount> bytes{}, messages{};  // of pairs with this common domain
@@ -73,16 +82,14 @@ struct Cost {
   // has no ways to adapters, or without such bytes.
   std::optional<double> far_share;
   double peak_load = 0;  // max M_k / mean M_k over the machine's nodes; 0 without traffic
-  // The fullest resource and its number: NUMA node, link, last-level cache or pool of adapters.
-  Resource fullest = Resource::kMemory;
-  int fullest_index = 0;
+  ResourceLoad fullest;  // its seconds are the congestion
   DomainTraffic domains;
 };
 
 // The terms of the cost.
 struct Loads {
   std::vector<double> node;                // M_k, amount
-  std::vector<double> link;                // R_kl for k < l, amount, row-major nodes x nodes
+  std::vector<double> link;                // R_j, amount; by number of the link in the model
   std::vector<double> port;                // P_c, amount; empty if the model has no ports
   std::vector<double> adapter;             // D_a, bytes; empty if the mapping chooses no adapters
   std::vector<double> rank;                // C_i, seconds; empty if the model does not know them
@@ -97,6 +104,10 @@ struct Loads {
 Loads add_up_loads(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
                    const Mapping& mapping, std::span<const double> off_node = {});
 
+// Each resource that can be the fullest, whether or not it has a load: memory, links, ports and
+// adapters, in this order.
+std::vector<ResourceLoad> resource_loads(const CostModel& model, const Loads& loads);
+
 // `off_node` (per rank, bytes in the interval) may be empty. REQUIRES: is_valid(mapping, slots).
 Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traffic,
               const Mapping& mapping, std::span<const double> off_node = {});
@@ -108,7 +119,14 @@ std::string terms_text(const Cost& cost);
 DomainTraffic traffic_by_domain(const SlotSet& slots, const Traffic& traffic,
                                 const Mapping& mapping);
 
+// Two NUMA nodes by the kernel's numbers, or two packages if several pairs of nodes share the link.
+struct LinkEnds {
+  bool are_packages = false;
+  int from = -1, to = -1;
+};
+LinkEnds ends_of_link(const Machine& machine, const CostModel& model, int link);
+
 // "memory of NUMA node 1", "link between NUMA nodes 0 and 1", "port of the cache of CPUs 0-7".
-std::string resource_text(const Machine& machine, const CostModel& model, const Cost& cost);
+std::string resource_text(const Machine& machine, const CostModel& model, const ResourceLoad& load);
 
 }  // namespace ondeloc

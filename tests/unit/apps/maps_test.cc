@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of map, evaluate, compare, replay and topology about odd input.
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <sstream>
 
+#include "mapcore/base/quantity.h"
 #include "mapcore/rankfile/rankfile.h"
 #include "mapcore/rankfile/resolve.h"
 #include "mapcore/topology/load.h"
@@ -294,6 +297,56 @@ TEST_CASE("evaluate says how it counts ranks with CPUs of several nodes, unbound
   CHECK(wide.err.starts_with("ondeloc: 1 of 4 ranks have CPUs of several NUMA nodes; "));
   CHECK(evaluated("rank 0=+n0 slot=0\nrank 1=+n0 slot=2\nrank 2=+n0 slot=4\nrank 3=+n0 slot=6\n")
             .err.empty());
+}
+
+namespace {
+
+double largest_time(const Json& evaluated) {
+  double largest = 0;
+  for (const char* list : {"nodes", "links", "ports"})
+    for (const Json& one : evaluated.value(list, Json::array()))
+      largest = std::max(largest, one["bytes"].get<double>() / one["bandwidth"].get<double>());
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("the rows of evaluate have the congestion: joined links and ports of caches too") {
+  const TempDir dir;
+  std::string traffic = "src,dst,bytes\n", places;
+  for (int i = 0; i < 4; ++i) traffic += fmt::format("{},{},1000000000\n", i, i + 4);
+  for (int i = 0; i < 8; ++i) places += fmt::format("rank {}=+n0 slot={}\n", i, 2 * i);
+  write_text(dir.file("m.csv"), traffic);
+  write_text(dir.file("ranks"), places);
+  struct Shape {
+    std::string topology, list, row;
+    Json place;  // of the row in the list
+  };
+  const Json packages = {{"from_package", 0}, {"to_package", 1}}, nodes = {{"from", 0}, {"to", 1}},
+             cache = {{"pus", "0-7"}};
+  for (const auto& [topology, list, row, place] :
+       {Shape{"package:2 numa:4 core:2 pu:1", "links", "link between packages 0 and 1", packages},
+        Shape{"package:2 numa:1 core:8 pu:1", "links", "link between NUMA nodes 0 and 1", nodes},
+        Shape{"package:1 numa:1 l3:8 core:8 pu:1", "ports", "port of the cache of CPUs 0-7",
+              cache}}) {
+    CAPTURE(topology);
+    const std::vector<std::string> words{"evaluate",        "-t",        topology,         "-m",
+                                         dir.file("m.csv"), "--mapping", dir.file("ranks")};
+    const Json json = json_of(dir, words);
+    CHECK(largest_time(json) == json["cost"]["congestion"]);
+    Json loaded = Json::array();
+    for (const Json& one : json[list])
+      if (one["bytes"] > 0) loaded.push_back(one);
+    REQUIRE(!loaded.empty());
+    CHECK(loaded[0]["bytes"] == 4e9);
+    for (const auto& [key, value] : place.items()) CHECK(loaded[0][key] == value);
+    const std::string text = run_command(dir, words).out;
+    CAPTURE(text);
+    CHECK(text.find(fmt::format("  {}\n", row)) != std::string::npos);
+    CHECK(text.find(row) == text.rfind(row));
+    const std::string time = seconds_text(json["cost"]["congestion"]);
+    CHECK(text.find(fmt::format(" {}  ", time)) != std::string::npos);
+  }
 }
 
 TEST_CASE("lama costs the same in map, compare and evaluate, binding included") {

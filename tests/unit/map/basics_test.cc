@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "mapcore/map/algorithm.h"
+#include "mapcore/map/cost.h"
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
@@ -126,6 +129,28 @@ TEST_CASE("cost terms of a hand-computed case") {
   CHECK(together.congestion == Approx(200 / 20e9));
   CHECK(together.locality == 0);
   CHECK(together.peak_load == Approx(200.0 / 190));
+}
+
+TEST_CASE("each resource has one load: pairs of nodes between two packages share a link") {
+  // Ranks 0 and 1 talk across the packages, from two caches.
+  const Case c = make_case("package:2 numa:2 l3:2 core:1 pu:1", 8, {{0, 4, 30}, {1, 6, 50}});
+  Mapping mapping;
+  for (int i = 0; i < 8; ++i) mapping.emplace_back(i);
+  const auto loads = resource_loads(c.model, add_up_loads(c.model, c.slots, c.traffic, mapping));
+  REQUIRE(loads.size() == 4 + 3 + 8);  // nodes; two links inside packages, one between; caches
+  double most = 0;
+  std::vector<std::string> loaded;
+  for (const ResourceLoad& load : loads) {
+    CHECK(load.seconds == load.amount / load.rate);
+    most = std::max(most, load.seconds);
+    if (load.kind == Resource::kLink && load.amount > 0)
+      loaded.push_back(resource_text(c.machine, c.model, load));
+  }
+  CHECK(loaded == std::vector<std::string>{"link between packages 0 and 1"});
+  const Cost cost = evaluate(c.model, c.slots, c.traffic, mapping);
+  CHECK(cost.congestion == most);
+  CHECK(cost.fullest.seconds == most);
+  CHECK(ends_of_link(c.machine, c.model, 0).are_packages == false);
 }
 
 }  // namespace basics_test
