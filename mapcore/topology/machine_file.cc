@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "mapcore/base/json_text.h"
 #include "mapcore/base/printable.h"
@@ -23,8 +23,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr double kNanosecond = 1e-9;
-constexpr double kMostNanoseconds = 1e9;  // a second: no message between two cores takes as long
+constexpr double kLeastNanoseconds = 0.1;  // less than a cycle of any CPU
+constexpr double kMostNanoseconds = 1e9;   // a second: no message between two cores takes as long
+constexpr double kLeastBytesPerSecond = 1;
 constexpr double kMostBytesPerSecond = 1e15;
+constexpr int kMostNode = 4096;
 constexpr std::size_t kMostText = 256;
 constexpr std::size_t kMostNote = 1024;
 
@@ -37,6 +40,12 @@ double rounded(double value) {
 }
 double to_nanoseconds(double seconds) { return rounded(seconds / kNanosecond); }
 
+// An object of the document, and the words for its place: none for the document itself.
+struct Part {
+  const Json& json;
+  std::string place;  // such as " of element 2 of \"nodes\""
+};
+
 // Reads members of JSON objects and keeps the first thing that is wrong.
 class Reader {
  public:
@@ -46,19 +55,27 @@ class Reader {
     if (fault_.empty()) fault_ = what;
   }
 
-  double number(const Json& object, const char* key, double most) {
-    if (!object.is_object() || !object.contains(key)) return 0;
-    const Json& value = object[key];
-    const double read = value.is_number() ? value.get<double>() : -1;
-    if (read >= 0 && read <= most) return read;
-    refuse(fmt::format("\"{}\" is not a number from 0 to {:g}", key, most));
+  // 0: not measured.
+  double rate(const Part& part, const char* key) {
+    return number(part, key, kLeastBytesPerSecond, kMostBytesPerSecond);
+  }
+  double latency(const Part& part, const char* key) {
+    return from_nanoseconds(number(part, key, kLeastNanoseconds, kMostNanoseconds));
+  }
+  int count(const Part& part, const char* key, int most) {
+    if (!part.json.contains(key)) return 0;
+    const double read = number_or(part.json[key], -1);
+    if (read >= 0 && read <= most && read == std::floor(read)) return static_cast<int>(read);
+    refuse(fmt::format("\"{}\"{} is not a whole number from 0 to {}", key, part.place, most));
     return 0;
   }
-  int count(const Json& object, const char* key, int most) {
-    return static_cast<int>(number(object, key, most));
+  // A NUMA node by the kernel's number, which has to be there.
+  int node(const Part& part, const char* key) {
+    if (!part.json.contains(key)) refuse(fmt::format("\"{}\"{} is missing", key, part.place));
+    return count(part, key, kMostNode);
   }
   std::string text(const Json& object, const char* key) {
-    if (!object.is_object() || !object.contains(key)) return "";
+    if (!object.contains(key)) return "";
     return text_of(object[key], key, kMostText);
   }
   std::vector<std::string> texts(const Json& object, const char* key) {
@@ -74,8 +91,35 @@ class Reader {
     refuse(fmt::format("\"{}\" is not a list of at most {} elements", key, kMaxMachineFileObjects));
     return kNone;
   }
+  // The elements of a list of objects; none from the first on that is no object.
+  std::vector<Part> parts(const Json& object, const char* key) {
+    std::vector<Part> all;
+    for (const Json& value : list(object, key)) {
+      const std::string which = fmt::format("element {} of \"{}\"", all.size() + 1, key);
+      if (!is_object(value, which)) break;
+      all.push_back({value, " of " + which});
+    }
+    return all;
+  }
+  bool is_object(const Json& value, const std::string& which) {
+    if (!value.is_object()) refuse(which + " is not an object");
+    return value.is_object();
+  }
 
  private:
+  static double number_or(const Json& value, double otherwise) {
+    return value.is_number() ? value.get<double>() : otherwise;
+  }
+  // 0 where it is missing.
+  double number(const Part& part, const char* key, double least, double most) {
+    if (!part.json.contains(key)) return 0;
+    const double read = number_or(part.json[key], -1);
+    if (read == 0) return 0;  // -0 too
+    if (read >= least && read <= most) return read;
+    refuse(fmt::format("\"{}\"{} is neither 0 nor a number from {:g} to {:g}", key, part.place,
+                       least, most));
+    return 0;
+  }
   std::string text_of(const Json& value, const char* key, std::size_t most) {
     if (value.is_string() && value.get_ref<const std::string&>().size() <= most)
       return printable(value.get<std::string>());
@@ -92,33 +136,51 @@ void read_domains(Reader& reader, const Json& document, MachineFile& file) {
   for (int d = 0; d < kDomainCount; ++d) {
     const char* key = domain_key(static_cast<Domain>(d));
     if (!document["domains"].contains(key)) continue;
-    const Json& object = document["domains"][key];
-    file.domains[d] = {from_nanoseconds(reader.number(object, "latency_ns", kMostNanoseconds)),
-                       reader.number(object, "bandwidth", kMostBytesPerSecond),
-                       from_nanoseconds(reader.number(object, "home_other_ns", kMostNanoseconds))};
+    const std::string which = fmt::format("\"{}\" of \"domains\"", key);
+    const Part part{document["domains"][key], " of " + which};
+    if (!reader.is_object(part.json, which)) return;
+    MeasuredDomain& domain = file.domains[d];
+    domain = {reader.latency(part, "latency_ns"), reader.rate(part, "bandwidth"),
+              reader.latency(part, "home_other_ns")};
+    // Each message that ondeloc measures gives both. The model would take a byte without a
+    // bandwidth as free.
+    if (domain.latency > 0 && domain.bandwidth <= 0)
+      return reader.refuse(which + " has a latency and no bandwidth");
   }
 }
 
-void read_memory_rates(Reader& reader, const Json& document, MachineFile& file) {
-  constexpr int kMostNode = 4096;
-  for (const Json& node : reader.list(document, "nodes")) {
-    file.nodes.push_back({reader.count(node, "os", kMostNode),
-                          reader.number(node, "alone", kMostBytesPerSecond),
-                          reader.number(node, "shared", kMostBytesPerSecond)});
+void read_nodes(Reader& reader, const Json& document, MachineFile& file) {
+  std::set<int> known;
+  for (const Part& part : reader.parts(document, "nodes")) {
+    const MeasuredNode node{reader.node(part, "os"), reader.rate(part, "alone"),
+                            reader.rate(part, "shared")};
+    if (!reader.is_good()) return;
+    if (!known.insert(node.os).second)
+      return reader.refuse(
+          fmt::format("\"os\"{} is {}, as in an element before", part.place, node.os));
+    file.nodes.push_back(node);
   }
-  for (const Json& link : reader.list(document, "links")) {
-    file.links.push_back({reader.count(link, "from", kMostNode),
-                          reader.count(link, "to", kMostNode),
-                          reader.number(link, "bandwidth", kMostBytesPerSecond)});
+}
+
+void read_links(Reader& reader, const Json& document, MachineFile& file) {
+  std::set<std::pair<int, int>> known;
+  for (const Part& part : reader.parts(document, "links")) {
+    const MeasuredLink link{reader.node(part, "from"), reader.node(part, "to"),
+                            reader.rate(part, "bandwidth")};
+    if (!reader.is_good()) return;
+    if (!known.emplace(link.from, link.to).second)
+      return reader.refuse(
+          fmt::format("\"from\" and \"to\"{} are {} and {}, as in an element before", part.place,
+                      link.from, link.to));
+    file.links.push_back(link);
   }
-  file.core_bandwidth = reader.number(document, "core_bandwidth", kMostBytesPerSecond);
-  file.port_bandwidth = reader.number(document, "port_bandwidth", kMostBytesPerSecond);
 }
 
 bool measured_something(const MachineFile& file) {
-  for (const MeasuredDomain& domain : file.domains)
-    if (domain.latency > 0) return true;
-  return !file.nodes.empty();
+  return std::any_of(file.domains.begin(), file.domains.end(),
+                     [](const MeasuredDomain& domain) { return domain.latency > 0; }) ||
+         std::any_of(file.nodes.begin(), file.nodes.end(),
+                     [](const MeasuredNode& node) { return node.alone > 0 || node.shared > 0; });
 }
 
 }  // namespace
@@ -135,7 +197,8 @@ Result<MachineFile> parse_machine_file(std::string_view text, std::string_view n
   if (document.is_discarded() || !document.is_object())
     return fault("the file is not a JSON object");
   Reader reader;
-  if (reader.count(document, "ondeloc_machine", kVersion) != kVersion)
+  const Part whole{document, ""};
+  if (reader.count(whole, "ondeloc_machine", kVersion) != kVersion)
     return fault(
         fmt::format("\"ondeloc_machine\", the version of the format, is not {}", kVersion));
   MachineFile file;
@@ -144,12 +207,15 @@ Result<MachineFile> parse_machine_file(std::string_view text, std::string_view n
   file.cpu = reader.text(document, "cpu");
   file.kernel = reader.text(document, "kernel");
   file.busy = document.contains("busy") && document["busy"] == true;
-  file.cpus = reader.count(document, "cpus", CpuSet::kMaxCpu);
-  file.llcs = reader.count(document, "llcs", CpuSet::kMaxCpu);
-  file.packages = reader.count(document, "packages", CpuSet::kMaxCpu);
-  file.numa_nodes = reader.count(document, "numa_nodes", CpuSet::kMaxCpu);
+  file.cpus = reader.count(whole, "cpus", CpuSet::kMaxCpu);
+  file.llcs = reader.count(whole, "llcs", CpuSet::kMaxCpu);
+  file.packages = reader.count(whole, "packages", CpuSet::kMaxCpu);
+  file.numa_nodes = reader.count(whole, "numa_nodes", CpuSet::kMaxCpu);
   read_domains(reader, document, file);
-  read_memory_rates(reader, document, file);
+  read_nodes(reader, document, file);
+  read_links(reader, document, file);
+  file.core_bandwidth = reader.rate(whole, "core_bandwidth");
+  file.port_bandwidth = reader.rate(whole, "port_bandwidth");
   file.notes = reader.texts(document, "notes");
   if (!reader.is_good()) return fault(reader.fault());
   if (file.date.empty() || file.host.empty()) return fault("\"date\" or \"host\" is missing");

@@ -56,7 +56,9 @@ struct MachineFile {
 inline constexpr std::size_t kMaxMachineFileBytes = 1u << 20;
 inline constexpr std::size_t kMaxMachineFileObjects = 4096;  // nodes, or links
 
-// Refuses numbers that cannot be: not finite, below 0, a latency above a second.
+// Refuses what `ondeloc measure` cannot write, so that no typing error is read as a number: rates
+// below 1 B/s that are not 0, latencies above a second, a latency without a bandwidth, elements
+// that are no objects, and nodes or links that are there twice.
 Result<MachineFile> parse_machine_file(std::string_view text, std::string_view name);
 Result<MachineFile> read_machine_file(const std::string& path);
 std::string to_json(const MachineFile& file);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/topology/machine_file.h"
 
+#include <nlohmann/json.hpp>
+
+#include <string>
+
 #include "mapcore/topology/load.h"
 #include "tests/unit/catch.h"
 
@@ -53,6 +57,73 @@ TEST_CASE("a bad machine file is one sentence") {
     CHECK(file.error().message().find("machine file 'x.json': ") == 0);
     CHECK(file.error().message().find("; write it with ondeloc measure") != std::string::npos);
   }
+}
+
+namespace {
+
+// The file made() with one value of its JSON changed; an empty value takes the member away.
+std::string changed(const std::string& pointer, const std::string& value) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(to_json(made()));
+  const nlohmann::ordered_json::json_pointer place(pointer);
+  if (value.empty())
+    json[place.parent_pointer()].erase(place.back());
+  else
+    json[place] = nlohmann::ordered_json::parse(value);
+  return json.dump();
+}
+
+}  // namespace
+
+TEST_CASE("a machine file with nonsense is refused, and the sentence names the place") {
+  const std::string no_rate = "is neither 0 nor a number from 1 to 1e+15",
+                    no_latency = "is neither 0 nor a number from 0.1 to 1e+09",
+                    no_bandwidth = "\"machine\" of \"domains\" has a latency and no bandwidth";
+  struct Change {
+    const char *place, *value;
+    std::string told;
+  };
+  for (const auto& [place, value, told] :
+       {Change{"/domains/machine/bandwidth", "", no_bandwidth},
+        Change{"/domains/machine/bandwidth", "0", no_bandwidth},
+        Change{"/domains/machine/bandwidth", "5e-324",
+               "\"bandwidth\" of \"machine\" of \"domains\" " + no_rate},
+        Change{"/domains/node/latency_ns", "1e-9",
+               "\"latency_ns\" of \"node\" of \"domains\" " + no_latency},
+        Change{"/domains/node/home_other_ns", "[120]",
+               "\"home_other_ns\" of \"node\" of \"domains\" " + no_latency},
+        Change{"/domains/package", "7", "\"package\" of \"domains\" is not an object"},
+        Change{"/nodes/0/shared", "0.5", "\"shared\" of element 1 of \"nodes\" " + no_rate},
+        Change{"/links/1/bandwidth", "1e300", "\"bandwidth\" of element 2 of \"links\" " + no_rate},
+        Change{"/port_bandwidth", "1e-9", "\"port_bandwidth\" " + no_rate},
+        Change{"/core_bandwidth", "true", "\"core_bandwidth\" " + no_rate},
+        Change{"/nodes", "[5, 6]", "element 1 of \"nodes\" is not an object"},
+        Change{"/links/-", "[]", "element 3 of \"links\" is not an object"},
+        Change{"/nodes/1/os", "0.9",
+               "\"os\" of element 2 of \"nodes\" is not a whole number from 0 to 4096"},
+        Change{"/nodes/1/os", "", "\"os\" of element 2 of \"nodes\" is missing"},
+        Change{"/nodes/1/os", "0",
+               "\"os\" of element 2 of \"nodes\" is 0, as in an element before"},
+        Change{
+            "/links/-", R"({"from": 0, "to": 1, "bandwidth": 4e10})",
+            "\"from\" and \"to\" of element 3 of \"links\" are 0 and 1, as in an element before"},
+        Change{"/cpus", "128.9", "\"cpus\" is not a whole number from 0 to "}}) {
+    CAPTURE(place, value);
+    const auto file = parse_machine_file(changed(place, value), "x.json");
+    REQUIRE_FALSE(file.ok());
+    CHECK(file.error().message().find("machine file 'x.json': " + told) == 0);
+  }
+  CHECK(parse_machine_file(changed("/cpus", "32.0"), "f").ok());
+  CHECK(parse_machine_file(changed("/links/0/bandwidth", "0"), "f").ok());
+}
+
+TEST_CASE("a machine file that names nodes and measured nothing is refused") {
+  MachineFile file = made();
+  file.domains = {};
+  CHECK(parse_machine_file(to_json(file), "f").ok());
+  file.nodes = {{0, 0, 0}};
+  const auto read = parse_machine_file(to_json(file), "f");
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error().message().find("no measured number") != std::string::npos);
 }
 
 TEST_CASE("a machine file of another NUMA setting of the same CPUs is refused") {
