@@ -66,8 +66,9 @@ class Guest:
 
     def start(self):
         (self.out / "console").unlink(missing_ok=True)
-        drive = lambda file, more: ["-drive", f"file={file},if=virtio,format=raw{more}"]
-        plugin = (f"{self.build}/tests/lab/numalab.so,machine={self.machine.path.resolve()},output={self.out}/counters.jsonl,"
+        quoted = lambda path: str(path).replace(",", ",,")  # a comma ends a value of QEMU's lists
+        drive = lambda file, more: ["-drive", f"file={quoted(file)},if=virtio,format=raw{more}"]
+        plugin = (f"{quoted(self.build)}/tests/lab/numalab.so,machine={quoted(self.machine.path.resolve())},output={quoted(self.out)}/counters.jsonl,"
                   f"node-mib={self.machine.node_mib},window-ns={self.window_ns},quantum-ns={max(1, self.window_ns // 2)}")
         words = [VM / "qemu", "-accel", "tcg,thread=multi,tb-size=512", "-plugin", plugin,
                  # Intel: else Linux sees neither threads nor dies. level: an early reader of leaf 0x1f ends QEMU 10.0 where there are dies.

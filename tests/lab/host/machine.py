@@ -2,6 +2,8 @@
 """A machine description as the host needs it: QEMU's words, and the figures that the guest has to measure."""
 import json
 import pathlib
+import re
+import subprocess
 
 PLACE = pathlib.Path(__file__).parent.parent / "machines"
 MEMORY_MIB = 3072  # below the hole of the PC's address map, so that each node is one range
@@ -20,16 +22,23 @@ class Machine:
         self.way = self._ways()
 
     @classmethod
-    def named(cls, name):
-        """The machine of a file: a name in tests/lab/machines, or a path with a slash."""
+    def named(cls, name, build):
+        """The machine of a file: a name in tests/lab/machines, or a path with a slash. The plugin's parser says what is wrong in it."""
         path = pathlib.Path(name) if "/" in name else PLACE / f"{name}.json"
         if not path.exists():
             known = ", ".join(sorted(path.stem for path in PLACE.glob("*.json")))
             raise ValueError(f"--machine {name}: {path} does not exist; known are {known}, or give a path with a slash")
         try:
-            return cls(json.loads(path.read_text()), path)
-        except (ValueError, KeyError) as problem:
-            raise ValueError(f"{path}: not a description of a machine: {problem}") from None
+            description = json.loads(path.read_bytes())
+        except ValueError as problem:
+            raise ValueError(f"{path}: this is not JSON: {problem}") from None
+        checked = subprocess.run([pathlib.Path(build, "tests/lab/check_machine"), path], capture_output=True, text=True, check=False)
+        if checked.returncode != 0:
+            raise ValueError(checked.stderr.strip())
+        if not re.fullmatch(r"\w[\w.-]*", description["name"], re.ASCII):
+            raise ValueError(f"{path}: name: a word of letters, digits, '_', '.' and '-' has to be there, for it names a directory, "
+                             f"not '{description['name']}'")
+        return cls(description, path)
 
     def _ways(self):
         """Nanoseconds that a request from node to node and its answer lose."""

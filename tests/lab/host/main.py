@@ -180,9 +180,11 @@ def main(words, _):
         for program in ("mmdebstrap", "mke2fs"):
             if not shutil.which(program):
                 raise ValueError(f"{program} not found: run etc/install-packages --tests")
+        if not (pathlib.Path(chosen.build) / "tests/lab/check_machine").exists():
+            raise ValueError(f"--build {chosen.build}: the lab is not built there: cmake --preset dev && cmake --build --preset dev")
         good = True
         for name in chosen.machine.split(","):
-            machine = Machine.named(name)
+            machine = Machine.named(name, chosen.build)
             out = pathlib.Path(chosen.output) / machine.name
             result = run_machine(machine, chosen, out.resolve())
             good = show(machine, result, out) and good

@@ -29,7 +29,11 @@ class Reader {
     return value;
   }
   int count(const std::string& pointer, int least, int most) const {
-    return static_cast<int>(number(pointer, least, most));
+    const double value = number(pointer, least, most);
+    if (!root_[Json::json_pointer("/" + pointer)].is_number_integer()) {
+      fail(pointer, "a whole number has to be there");
+    }
+    return static_cast<int>(value);
   }
   std::string text(const std::string& pointer) const {
     const Json::json_pointer at("/" + pointer);
@@ -38,7 +42,8 @@ class Reader {
   }
   std::size_t length(const std::string& pointer) const {
     const Json::json_pointer at("/" + pointer);
-    return root_.contains(at) && root_[at].is_array() ? root_[at].size() : 0;
+    if (!root_.contains(at) || !root_[at].is_array()) fail(pointer, "a list has to be there");
+    return root_[at].size();
   }
   [[noreturn]] void fail(const std::string& pointer, const std::string& why) const {
     throw std::runtime_error(where_ + ": " + pointer + ": " + why);
@@ -66,9 +71,11 @@ constexpr double kMostGbytes = 1e5;
 void read_links(const Reader& reader, Machine& machine) {
   for (std::size_t i = 0; i < reader.length("links"); ++i) {
     const std::string at = "links/" + std::to_string(i);
+    const std::string ends = at + "/between";
     Link link;
-    link.a = reader.count(at + "/between/0", 0, machine.nodes - 1);
-    link.b = reader.count(at + "/between/1", 0, machine.nodes - 1);
+    if (reader.length(ends) != 2) reader.fail(ends, "two nodes have to be there");
+    link.a = reader.count(ends + "/0", 0, machine.nodes - 1);
+    link.b = reader.count(ends + "/1", 0, machine.nodes - 1);
     link.latency_ns = reader.number(at + "/latency_ns", 0, kMostNs);
     link.gbytes_per_s = reader.number(at + "/gbytes_per_s", 0.001, kMostGbytes);
     machine.links.push_back(link);

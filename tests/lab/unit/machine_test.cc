@@ -77,6 +77,17 @@ TEST_CASE("a wrong description says what is wrong and where") {
   changed["links"][0]["between"] = {0, 7};
   const std::string told = problem(changed);
   CHECK(told.find("links/0/between/1: has to be from 0 to 1, not 7") != std::string::npos);
+  changed = json;
+  changed["nodes"] = 2.0;
+  CHECK(problem(changed) == "m.json: nodes: a whole number has to be there");
+  changed["nodes"] = "2";
+  CHECK(problem(changed) == "m.json: nodes: a number has to be there");
+  changed = json;
+  changed.erase("links");
+  CHECK(problem(changed) == "m.json: links: a list has to be there");
+  changed["links"] = json["links"];
+  changed["links"][0]["between"] = {0, 1, 1};
+  CHECK(problem(changed) == "m.json: links/0/between: two nodes have to be there");
   CHECK(problem(Json("text")) == "m.json: this is not a JSON object");
   CHECK_THROWS_WITH(read_machine("/nowhere"), "/nowhere: the file cannot be read");
 }
