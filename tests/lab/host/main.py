@@ -17,6 +17,20 @@ TREE = pathlib.Path(__file__).resolve().parents[3]
 ONLINE = "interval=2ms,max-interval=4ms"
 
 
+def at_least(least):
+    """The type of an option that is a number."""
+    def number(text):
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"a whole number of {least} or more is expected, not '{text}'")
+        return int(text)
+    return number
+
+
+def words_of(text):
+    """Words that commas join."""
+    return list(filter(None, map(str.strip, text.split(","))))
+
+
 def options(words):
     parser = argparse.ArgumentParser(
         prog="run-lab", formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -24,25 +38,25 @@ def options(words):
         epilog="mappings:\n  " + mappings.HELP.replace("\n", "\n  ") + "\n\nprograms:\n  " + programs.listing().replace("\n", "\n  "))
     parser.add_argument("--machine", default="xeon2", metavar="M[,M...]", help="descriptions in tests/lab/machines, or paths (default: xeon2)")
     parser.add_argument("--program", default="", metavar="P[,P...]", help="programs of the list below; P:SIZE for another size than --size")
-    parser.add_argument("--size", type=int, default=1, help="size of each program (default: 1, some 10 to 30 simulated ms)")
+    parser.add_argument("--size", type=at_least(1), default=1, help="size of each program (default: 1, some 10 to 30 simulated ms)")
     parser.add_argument("--command", action="append", default=[], metavar="CMD", help="any MPI program of the guest, or of --files; may be repeated")
     parser.add_argument("--files", metavar="DIR", help="a directory that the guest sees as /usr/local/user")
     parser.add_argument("--mappings", default="default,packed,scatter,balance,locality,coordinated,online", metavar="NAME[,NAME...]",
                         help="default: %(default)s")
     parser.add_argument("--online", default=ONLINE, metavar="KEYS", help="keys of the mapping online (default: %(default)s)")
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each (default: 3)")
-    parser.add_argument("--ranks", type=int, default=0, help="default: one for each CPU of the machine")
+    parser.add_argument("--runs", type=at_least(1), default=3, metavar="N", help="runs of each (default: 3)")
+    parser.add_argument("--ranks", type=at_least(0), default=0, help="default: one for each CPU of the machine")
     parser.add_argument("--validate", choices=("quick", "whole", "none"), default="quick", help="what is measured before (default: quick)")
     parser.add_argument("--profile", action="store_true", help="record who talks to whom, for `run-lab --judge`, also where no mapping needs it")
-    parser.add_argument("--batch", type=int, default=0, metavar="N", help="up to N runs in one launch, of C programs whose main can be called again; "
+    parser.add_argument("--batch", type=at_least(0), default=0, metavar="N", help="up to N runs in one launch, of C programs whose main can be called again; "
                         "ranks take all memory to where they are to run. Launches take the host far longer than 10 simulated ms do")
-    parser.add_argument("--settle", type=int, default=2000, metavar="MS", help="with online ranks sleep so long before simulated time starts, so that "
+    parser.add_argument("--settle", type=at_least(0), default=2000, metavar="MS", help="with online ranks sleep so long before simulated time starts, so that "
                         "the mapper has read the topology by then; 0: its start is part of the time (default: %(default)s)")
     parser.add_argument("--sysctl", action="append", default=[], metavar="NAME=VALUE",
                         help="a setting of the guest's kernel, such as kernel.numa_balancing=0, with which it moves no pages by itself; may be repeated")
-    parser.add_argument("--window", type=int, default=1000, metavar="NS", help="how far vCPUs may be apart (default: 1000)")
+    parser.add_argument("--window", type=at_least(1), default=1000, metavar="NS", help="how far vCPUs may be apart (default: 1000)")
     parser.add_argument("--build", default=str(TREE / "build/dev"), help="build directory (default: build/dev)")
-    parser.add_argument("--timeout", type=int, default=24 * 3600, metavar="S", help="most seconds of the host for one machine")
+    parser.add_argument("--timeout", type=at_least(1), default=24 * 3600, metavar="S", help="most seconds of the host for one machine")
     parser.add_argument("-o", "--output", default="lab-results", metavar="DIR", help="JSON, SVG, logs (default: lab-results)")
     parser.add_argument("--judge", nargs="+", metavar="RESULT", help="no run: rank correlation of the cost model with the times in these directories")
     return parser.parse_args(words)
@@ -71,16 +85,18 @@ def make_plan(machine, chosen):
         raise ValueError(f"--ranks {ranks}: {machine.name} has {machine.cpus} CPUs")
     if chosen.batch and ranks < machine.cpus:
         raise ValueError(f"--batch: ranks move to any CPU, and Slurm gives {ranks} ranks {ranks} CPUs; leave out --batch or --ranks")
-    runs_of = []
-    for name in filter(None, chosen.program.split(",")):
-        name, _, size = name.partition(":")
-        runs_of.append(programs.find(name, int(size or chosen.size), ranks))
+    runs_of = [programs.find(word, chosen.size, ranks) for word in words_of(chosen.program)]
     runs_of += [programs.command(text, ranks) for text in chosen.command]
-    names = chosen.mappings.split(",") if runs_of else []
+    names = words_of(chosen.mappings) if runs_of else []
+    if runs_of and not names:
+        raise ValueError("--mappings: no mapping is named")
     ways = [way for name in names for way in mappings.expand(machine, ranks, name, chosen.online)]
+    mappings.check_algorithms(chosen.build, ways)
     check_names("--program, --command", runs_of)
     check_names("--mappings", ways)
     checks = [] if chosen.validate == "none" else validate.plan(machine, chosen.validate == "whole")
+    if not runs_of and not checks:
+        raise ValueError("nothing to run: name a --program or a --command, or leave out --validate none")
     return {"programs": runs_of, "mappings": ways, "runs": chosen.runs, "validate": checks, "profile": chosen.profile, "batch": chosen.batch,
             "settle": chosen.settle, "sysctl": settings(chosen.sysctl)}
 
@@ -183,7 +199,7 @@ def main(words, _):
         if not (pathlib.Path(chosen.build) / "tests/lab/check_machine").exists():
             raise ValueError(f"--build {chosen.build}: the lab is not built there: cmake --preset dev && cmake --build --preset dev")
         good = True
-        for name in chosen.machine.split(","):
+        for name in words_of(chosen.machine):
             machine = Machine.named(name, chosen.build)
             out = pathlib.Path(chosen.output) / machine.name
             result = run_machine(machine, chosen, out.resolve())

@@ -27,8 +27,13 @@ KERNELS = {"omp-cg": (8000, 30), "omp-mg": (32, 20), "omp-lu": (34, 40), "omp-ft
 HYBRID_THREADS, SECONDS_BEFORE = 2, 8  # the mapper looks at the threads every half second
 
 
-def find(name, size, ranks):
-    """Returns the data of one program that run_plan.py needs."""
+def find(word, size, ranks):
+    """Returns the data of the program PROGRAM or PROGRAM:SIZE that run_plan.py needs."""
+    name, colon, own_size = word.partition(":")
+    if colon:
+        if not own_size.isdecimal() or int(own_size) == 0:
+            raise ValueError(f"--program {word}: a size of 1 or more is expected after the colon")
+        size = int(own_size)
     if name == "pairs":
         words = ["/usr/local/vm/lab/lab_phases", str(size), "pairs"]
     elif name in OWN:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """host_test.py BUILD: the lab's host code, without a guest."""
+import contextlib
 import copy
+import io
 import json
 import pathlib
 import sys
@@ -10,7 +12,8 @@ import unittest
 BUILD = pathlib.Path(sys.argv.pop())
 LAB = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(LAB))
-from host.machine import Machine  # noqa: E402  (the path has to be set before)
+from host import main  # noqa: E402  (the path has to be set before)
+from host.machine import Machine  # noqa: E402
 
 XEON2 = json.loads((LAB / "machines/xeon2.json").read_text())
 
@@ -63,6 +66,54 @@ class Descriptions(unittest.TestCase):
         for name in ("/etc", "..", "", "a b"):
             with self.subTest(name=name):
                 self.assertIn("for it names a directory", self.changed(["name"], name))
+
+
+class Words(unittest.TestCase):
+    def plan(self, *words):
+        return main.make_plan(Machine.named("xeon2", BUILD), main.options(["--build", str(BUILD), *words]))
+
+    def mappings(self, text):
+        return self.plan("--program", "lu", "--mappings", text)["mappings"]
+
+    def test_blanks_and_empty_words_are_no_names(self):
+        plan = self.plan("--program", " lu, cg:3,", "--mappings", "default, packed,")
+        self.assertEqual([program["name"] for program in plan["programs"]], ["lu", "cg"])
+        self.assertEqual(plan["programs"][1]["words"][1], "3")
+        self.assertEqual([mapping["name"] for mapping in plan["mappings"]], ["default", "packed"])
+
+    def test_near_is_a_mapping_without_distance(self):
+        far, near = self.mappings("packed,packed@near")
+        self.assertEqual((far["distance"], near["distance"], far["cpus"]), (True, False, near["cpus"]))
+
+    def test_online_starts_from_the_seed_that_is_named(self):
+        third, = self.mappings("random:3-3")
+        online, = self.mappings("online@random:3")
+        self.assertEqual(online["cpus"], third["cpus"])
+        self.assertEqual(online["name"], "online@random:3")
+
+    def test_algorithms_may_have_an_argument(self):
+        self.assertEqual([mapping["algorithm"] for mapping in self.mappings("coordinated:5,online@locality")], ["coordinated:5", "locality"])
+
+    def test_a_wrong_mapping_is_told_before_a_guest_boots(self):
+        for word in ("packed@scatter", "packed@nearby", "default:x", "packed:x", "pakced", "coordinated:x", "random:0", "random:5-3", "random:",
+                     "random:x", "online@random:0", "online@random:2-4", "online@online", "online@", "map:0+1", "map:a", ","):
+            with self.subTest(word=word), self.assertRaisesRegex(ValueError, "^--mappings[^\n]*: [^\n]*$"):
+                self.mappings(word)
+
+    def test_a_wrong_size_is_told_before_a_guest_boots(self):
+        for word in ("lu:abc", "lu:0", "lu:-1", "lu:", "lx"):
+            with self.subTest(word=word), self.assertRaisesRegex(ValueError, "^--program " + word):
+                self.plan("--program", word)
+
+    def test_a_guest_boots_for_something(self):
+        with self.assertRaisesRegex(ValueError, "nothing to run"):
+            self.plan("--program", ",", "--validate", "none")
+
+    def test_a_number_has_to_be_large_enough(self):
+        for words in (["--runs", "0"], ["--runs", "-1"], ["--batch", "-1"], ["--size", "0"], ["--ranks", "x"]):
+            with self.subTest(words=words), contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+                main.options(words)
+            self.assertIn("or more is expected, not", said.getvalue())
 
 
 unittest.main()
