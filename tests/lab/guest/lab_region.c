@@ -70,21 +70,33 @@ int MPI_Finalize(void) {
   return batch_is_last() ? PMPI_Finalize() : MPI_SUCCESS;
 }
 
-// Fortran's names, as Open MPI and MPICH have them with gfortran; a C program has no library with
-// them.
-#pragma weak pmpi_init_
-#pragma weak pmpi_finalize_
-void pmpi_init_(int* status);
-void pmpi_finalize_(int* status);
-void mpi_init_(int* status);
-void mpi_finalize_(int* status);
+// Fortran's names, as Open MPI and MPICH have them with gfortran, the last three from the module
+// mpi_f08. Weak: a C program has no library with them.
+#define FORTRAN_INIT(name)                         \
+  __attribute__((weak)) void p##name(int* status); \
+  void name(int* status);                          \
+  void name(int* status) {                         \
+    p##name(status);                               \
+    begin();                                       \
+  }
+#define FORTRAN_INIT_THREAD(name)                                                \
+  __attribute__((weak)) void p##name(int* required, int* provided, int* status); \
+  void name(int* required, int* provided, int* status);                          \
+  void name(int* required, int* provided, int* status) {                         \
+    p##name(required, provided, status);                                         \
+    begin();                                                                     \
+  }
+#define FORTRAN_FINALIZE(name)                     \
+  __attribute__((weak)) void p##name(int* status); \
+  void name(int* status);                          \
+  void name(int* status) {                         \
+    end();                                         \
+    p##name(status);                               \
+  }
 
-void mpi_init_(int* status) {
-  pmpi_init_(status);
-  begin();
-}
-
-void mpi_finalize_(int* status) {
-  end();
-  pmpi_finalize_(status);
-}
+FORTRAN_INIT(mpi_init_)
+FORTRAN_INIT_THREAD(mpi_init_thread_)
+FORTRAN_FINALIZE(mpi_finalize_)
+FORTRAN_INIT(mpi_init_f08_)
+FORTRAN_INIT_THREAD(mpi_init_thread_f08_)
+FORTRAN_FINALIZE(mpi_finalize_f08_)

@@ -35,7 +35,7 @@ def join(runs, counters):
         if entries:
             run["memory"] = memory_of(entries[-1])
         elif "problem" not in run:
-            run["problem"] = "no counters: MPI_Finalize was not reached with the lab on"
+            run["problem"] = "no counters: MPI_Init or MPI_Finalize was not seen; the program has to load the guest's Open MPI as a shared library"
     return runs
 
 

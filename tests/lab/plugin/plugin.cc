@@ -128,6 +128,7 @@ void obey(unsigned vcpu_number, void* data) {
     case Command::kMark:
       return lab->mark(vcpu, host_ns());
     case Command::kDump:
+      if (!lab->pacer().running()) return;  // else it tells of an earlier run
       *output << lab->dump(vcpu, tag, host_ns(), host_load()) << std::endl;
       return;
     case Command::kLabel:

@@ -2,6 +2,7 @@
 """host_test.py BUILD: the lab's host code, without a guest."""
 import contextlib
 import copy
+import ctypes
 import io
 import json
 import pathlib
@@ -12,7 +13,7 @@ import unittest
 BUILD = pathlib.Path(sys.argv.pop())
 LAB = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(LAB))
-from host import main  # noqa: E402  (the path has to be set before)
+from host import figures, main  # noqa: E402  (the path has to be set before)
 from host.machine import Machine  # noqa: E402
 
 XEON2 = json.loads((LAB / "machines/xeon2.json").read_text())
@@ -114,6 +115,19 @@ class Words(unittest.TestCase):
             with self.subTest(words=words), contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
                 main.options(words)
             self.assertIn("or more is expected, not", said.getvalue())
+
+
+class Runs(unittest.TestCase):
+    def test_each_name_of_init_and_finalize_is_seen(self):
+        region = ctypes.CDLL(str(BUILD / "tests/lab/guest/lab_region.so"))
+        for name in ("MPI_Init", "MPI_Init_thread", "MPI_Finalize", *(f"mpi_{call}{end}" for call in ("init", "init_thread", "finalize")
+                                                                      for end in ("_", "_f08_"))):
+            with self.subTest(name=name):
+                self.assertTrue(hasattr(region, name))
+
+    def test_a_run_without_counters_says_so(self):
+        run, = figures.join([{"label": 1, "program": "a", "mapping": "default"}], {})
+        self.assertIn("MPI_Init or MPI_Finalize was not seen", run["problem"])
 
 
 unittest.main()
