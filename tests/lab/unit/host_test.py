@@ -6,6 +6,7 @@ import ctypes
 import io
 import json
 import pathlib
+import shutil
 import sys
 import tempfile
 import unittest
@@ -13,7 +14,7 @@ import unittest
 BUILD = pathlib.Path(sys.argv.pop())
 LAB = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(LAB))
-from host import figures, main  # noqa: E402  (the path has to be set before)
+from host import figures, guest, main  # noqa: E402  (the path has to be set before)
 from host.machine import Machine  # noqa: E402
 
 XEON2 = json.loads((LAB / "machines/xeon2.json").read_text())
@@ -128,6 +129,27 @@ class Runs(unittest.TestCase):
     def test_a_run_without_counters_says_so(self):
         run, = figures.join([{"label": 1, "program": "a", "mapping": "default"}], {})
         self.assertIn("MPI_Init or MPI_Finalize was not seen", run["problem"])
+
+
+@unittest.skipUnless(shutil.which("mke2fs"), "mke2fs is not in the path")
+class Files(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.payload = pathlib.Path(place.name, "payload")
+        (self.payload / "user").mkdir(parents=True)
+
+    def test_files_of_a_private_directory_can_be_read_by_all(self):
+        program = self.payload / "user/program"
+        program.write_text("x")
+        program.chmod(0o700)
+        (self.payload / "user").chmod(0o700)
+        guest.make_image(self.payload, self.payload.with_suffix(".img"))
+        self.assertEqual([oct(path.stat().st_mode & 0o777) for path in (program.parent, program)], ["0o755"] * 2)
+
+    def test_an_image_has_room_for_a_large_file(self):
+        (self.payload / "user/data").write_bytes(b"x" * (256 << 20))
+        guest.make_image(self.payload, self.payload.with_suffix(".img"))
 
 
 unittest.main()
