@@ -62,9 +62,8 @@ def options(words):
     return parser.parse_args(words)
 
 
-def check_names(option, named):
+def check_names(option, names):
     """Figures and files are kept by name: two of one name would be averaged."""
-    names = [one["name"] for one in named]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{option}: two are called {name}; give each its own command, with another -o")
@@ -92,8 +91,8 @@ def make_plan(machine, chosen):
         raise ValueError("--mappings: no mapping is named")
     ways = [way for name in names for way in mappings.expand(machine, ranks, name, chosen.online)]
     mappings.check_algorithms(chosen.build, ways)
-    check_names("--program, --command", runs_of)
-    check_names("--mappings", ways)
+    check_names("--program, --command", [program["name"] for program in runs_of])
+    check_names("--mappings", [way["name"] for way in ways])
     checks = [] if chosen.validate == "none" else validate.plan(machine, chosen.validate == "whole")
     if not runs_of and not checks:
         raise ValueError("nothing to run: name a --program or a --command, or leave out --validate none")
@@ -131,9 +130,8 @@ def make_room(out):
     out.mkdir(parents=True, exist_ok=True)
 
 
-def run_machine(machine, chosen, out):
+def run_machine(machine, plan, chosen, out):
     """Everything on one machine; returns what is written to its result.json."""
-    plan = make_plan(machine, chosen)
     make_room(out)
     progress = Progress(machine, plan)
     result = {"simulated_machine": machine.name, "note": tables.NOTE.format(name=machine.name), "description": machine.json,
@@ -184,6 +182,24 @@ def show(machine, result, out):
     return not bad and all("seconds" in row and not row["problems"] for row in result["rows"])
 
 
+def run_all(chosen):
+    """Looks at all machines before the first one boots; one whose guest fails does not stop the others. Returns the exit status."""
+    machines = [Machine.named(name, chosen.build) for name in words_of(chosen.machine)]
+    if not machines:
+        raise ValueError("--machine: no machine is named")
+    check_names("--machine", [machine.name for machine in machines])
+    status = 0
+    for machine, plan in [(machine, make_plan(machine, chosen)) for machine in machines]:
+        out = pathlib.Path(chosen.output) / machine.name
+        try:
+            good = show(machine, run_machine(machine, plan, chosen, out.resolve()), out)
+            status = status or (0 if good else 1)
+        except (ValueError, OSError, guest.Failed) as problem:
+            print(f"run-lab: {problem}", file=sys.stderr)
+            status = 2
+    return status
+
+
 def main(words, _):
     chosen = options(words)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -198,13 +214,9 @@ def main(words, _):
                 raise ValueError(f"{program} not found: run etc/install-packages --tests")
         if not (pathlib.Path(chosen.build) / "tests/lab/check_machine").exists():
             raise ValueError(f"--build {chosen.build}: the lab is not built there: cmake --preset dev && cmake --build --preset dev")
-        good = True
-        for name in words_of(chosen.machine):
-            machine = Machine.named(name, chosen.build)
-            out = pathlib.Path(chosen.output) / machine.name
-            result = run_machine(machine, chosen, out.resolve())
-            good = show(machine, result, out) and good
-        return 0 if good else 1
+        if chosen.files and not pathlib.Path(chosen.files).is_dir():
+            raise ValueError(f"--files {chosen.files}: this is not a directory")
+        return run_all(chosen)
     except (ValueError, OSError, guest.Failed) as problem:
         print(f"run-lab: {problem}", file=sys.stderr)
         return 2

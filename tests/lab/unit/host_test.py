@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 BUILD = pathlib.Path(sys.argv.pop())
 LAB = pathlib.Path(__file__).resolve().parents[1]
@@ -116,6 +117,25 @@ class Words(unittest.TestCase):
             with self.subTest(words=words), contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
                 main.options(words)
             self.assertIn("or more is expected, not", said.getvalue())
+
+
+class Machines(unittest.TestCase):
+    def run_all(self, machines, results):
+        """The exit status of a command, and the machines that ran; `results` is the result or the problem of each run."""
+        chosen = main.options(["--build", str(BUILD), "--machine", machines])
+        with mock.patch.object(main, "run_machine", side_effect=results) as run, contextlib.redirect_stderr(io.StringIO()):
+            try:
+                return main.run_all(chosen), run.call_count
+            except ValueError:
+                return 2, run.call_count
+
+    def test_all_machines_are_looked_at_before_the_first_one_runs(self):
+        for machines in ("xeon2,nowhere", "xeon2,xeon2", ","):
+            with self.subTest(machines=machines):
+                self.assertEqual(self.run_all(machines, []), (2, 0))
+
+    def test_a_guest_that_fails_does_not_stop_the_next_machine(self):
+        self.assertEqual(self.run_all("xeon2,epyc1", [guest.Failed("no boot"), {"validation": [], "rows": []}]), (2, 2))
 
 
 class Runs(unittest.TestCase):
