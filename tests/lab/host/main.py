@@ -115,7 +115,7 @@ class Progress:
         each = (now - self.first[0]) / max(1, self.done - self.first[1])
         left = f"{each * (self.all - self.done) / 60:.0f} min left" if self.done > 2 else ""
         what = " ".join(map(str, line["validate"])) if "validate" in line else f"{line['program']} {line['mapping']} run {line['run']}"
-        problem = " FAILED: " + line["problem"][:200] if "problem" in line else ""
+        problem = " FAILED: " + tables.one_line(line["problem"], 200) if "problem" in line else ""
         print(f"{self.machine.name} {self.done}/{self.all} {what}{problem} ({now - self.begin:.0f} s, {left})", file=sys.stderr, flush=True)
 
 
@@ -149,7 +149,7 @@ def run_machine(machine, plan, chosen, out):
                 progress.step(line)
                 write(machine, result, checks, figures.join(list(map(dict, runs)), booted.counters()), out)
             elif "problem" in line:
-                print(f"{machine.name} {line['program']}: {line['problem']}", file=sys.stderr)
+                print(f"{machine.name} {line['program']}: {tables.one_line(line['problem'], 400)}", file=sys.stderr)
             ended = ended or "end" in line
         if not ended:
             raise guest.Failed(f"{machine.name}: the guest ended too early; its last words:\n{booted.why()}")

@@ -6,6 +6,7 @@ import ctypes
 import io
 import json
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from unittest import mock
 BUILD = pathlib.Path(sys.argv.pop())
 LAB = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(LAB))
-from host import figures, guest, main  # noqa: E402  (the path has to be set before)
+from host import figures, guest, main, tables  # noqa: E402  (the path has to be set before)
 from host.machine import Machine  # noqa: E402
 
 XEON2 = json.loads((LAB / "machines/xeon2.json").read_text())
@@ -149,6 +150,42 @@ class Runs(unittest.TestCase):
     def test_a_run_without_counters_says_so(self):
         run, = figures.join([{"label": 1, "program": "a", "mapping": "default"}], {})
         self.assertIn("MPI_Init or MPI_Finalize was not seen", run["problem"])
+
+
+def run_of(program, mapping, number, problem=None):
+    """A run as the guest tells it; without a problem it took some seconds."""
+    run = {"program": program, "mapping": mapping, "run": number}
+    if problem:
+        return {**run, "problem": problem}
+    counts = dict.fromkeys(("llc_misses", "memory_local", "memory_remote", "cache_same_llc", "cache_same_node", "cache_other_node", "waits",
+                            "timeouts", "set_backs", "host_load", "host_s"), 1)
+    return {**run, "memory": {**counts, "simulated_s": 1 + number / 10, "controllers": [], "links": [], "ports": []}}
+
+
+class Tables(unittest.TestCase):
+    machine = Machine(XEON2)
+
+    def table(self, *runs):
+        return tables.text_table(self.machine, figures.rows(list(runs)))
+
+    def test_runs_that_failed_are_told_beside_those_that_did_not(self):
+        text = self.table(run_of("lu", "default", 1), run_of("lu", "packed", 1), run_of("lu", "packed", 2, "exit status 1:\nno memory"))
+        self.assertRegex(text, r"\nlu +default +1/1 +1\.1")
+        self.assertRegex(text, r"\nlu +packed +1/2 +1\.1")
+        self.assertIn("\nfailed: lu packed: exit status 1: no memory", text)
+        self.assertIn(" of default ", text)
+
+    def test_the_heading_names_the_mapping_that_counts_as_one(self):
+        one = [run_of("lu", "default", 1, "no"), run_of("lu", "packed", 1)]
+        self.assertIn(" of packed ", self.table(*one))
+        text = self.table(*one, run_of("cg", "default", 1))
+        self.assertIn(" of base ", text)
+        self.assertIn("\nbase: packed for lu, default for cg\n", text)
+        self.assertRegex(self.table(one[0]), r" of default .*\nlu +default +0/1\nlate:")
+
+    def test_a_long_name_stays_in_the_picture(self):
+        picture = tables.bars(self.machine, figures.rows([run_of("lu", "map:" + "+".join(map(str, range(16))), 1)]), "lu")
+        self.assertGreater(int(re.search(r'x="(\d+)"[^>]*text-anchor="end"', picture)[1]), 41 * 7)
 
 
 @unittest.skipUnless(shutil.which("mke2fs"), "mke2fs is not in the path")
