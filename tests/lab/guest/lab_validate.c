@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Measures the simulated machine with the guest's own clock: one JSON object a line for each
 // figure. run-lab compares them with the description of the machine.
-//   lab_validate chase CPU NODE KIB   ns from load to load, addresses in random order
+//   lab_validate chase CPU NODE KIB LEVEL  ns from load to load, addresses in random order; if the
+//                                     LEVEL is not memory, all lines are loaded before
 //   lab_validate stream NODE CPU...   GB/s of all these CPUs together, each reading memory of NODE
 //   lab_validate handover A B NODE    ns in which a line of NODE goes from CPU A to CPU B, one way
 #define _GNU_SOURCE
@@ -46,6 +47,23 @@ static char* memory_of(int node, size_t bytes) {
   return place;
 }
 
+// The kernel gives a measurement pages whose lines an earlier one has left in the caches. LAB_LLC
+// "KIB CPUS" tells the size of a last-level cache, and how many CPUs share it.
+static void evict(void) {
+  size_t kib = 0, sharers = 0;
+  const size_t most = 256 << 20;
+  const char* text = getenv("LAB_LLC");
+  if (text == NULL || sscanf(text, "%zu %zu", &kib, &sharers) != 2 || sharers == 0) return;
+  const size_t bytes = kib << 11 < most ? kib << 11 : most;
+  volatile char* memory = memory_of(0, bytes);
+  LAB_TRIGGER(1, 0);
+  for (size_t cpu = 0; cpu < (size_t)sysconf(_SC_NPROCESSORS_ONLN); cpu += sharers) {
+    run_on((int)cpu);
+    for (size_t at = 0; at < bytes; at += kLine) (void)memory[at];
+  }
+  LAB_TRIGGER(2, 0);
+}
+
 // Another process of the guest or its kernel can hold up a measurement, and 20 µs are enough to
 // spoil one of a private cache. Hence each figure is the median of some rounds.
 enum { kRounds = 5 };
@@ -68,7 +86,8 @@ static void* follow(void** at, long hops) {
   return at;
 }
 
-static int chase(int cpu, int node, size_t kib) {
+static int chase(int cpu, int node, size_t kib, const char* level) {
+  evict();
   run_on(cpu);
   const size_t bytes = kib << 10, lines = bytes / kLine;
   char* memory = memory_of(node, bytes);
@@ -85,7 +104,7 @@ static int chase(int cpu, int node, size_t kib) {
   void** at = (void**)(memory + kLine * order[0]);
   const long hops = 40000;
   LAB_TRIGGER(1, 0);
-  if (lines < (size_t)hops) at = follow(at, (long)lines * 2);  // fills the caches
+  if (strcmp(level, "memory") != 0) at = follow(at, (long)lines * 2);  // fills the caches
   double ns[kRounds];
   for (int round = 0; round < kRounds; ++round) {
     const double begin = seconds();
@@ -116,7 +135,7 @@ static double read_once(long reader, int round) {
   while (start[round] == 0 || seconds() < start[round]) {
   }
   const double begin = seconds();
-  const char* at = readers[reader].memory;
+  const char* at = readers[reader].memory + (size_t)round * kStreamBytes;  // no cache has it
   for (const char* end = at + kStreamBytes; at < end; at += 8 * kLine) {
     __asm__ volatile(
         "mov (%0),%%rax\n mov 64(%0),%%rax\n mov 128(%0),%%rax\n mov 192(%0),%%rax\n"
@@ -129,7 +148,7 @@ static double read_once(long reader, int round) {
 static void* reader(void* argument) {
   const long i = (long)argument;
   run_on(readers[i].cpu);
-  readers[i].memory = memory_of(readers[i].node, kStreamBytes);
+  readers[i].memory = memory_of(readers[i].node, kRounds * kStreamBytes);
   pthread_barrier_wait(&together);
   if (i == 0) LAB_TRIGGER(1, 0);
   for (int round = 0; round < kRounds; ++round) readers[i].seconds[round] = read_once(i, round);
@@ -151,6 +170,7 @@ static double gbytes_per_s_of(int count) {
 
 static int stream(int node, int count, char** cpus) {
   pthread_t threads[kMaxCpus];
+  evict();
   pthread_barrier_init(&together, NULL, (unsigned)count);
   for (long i = 0; i < count; ++i) {
     readers[i].cpu = atoi(cpus[i]);
@@ -215,13 +235,13 @@ static int handover(int a, int b, int node) {
 
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
-  if (!strcmp(what, "chase") && argc == 5)
-    return chase(atoi(argv[2]), atoi(argv[3]), (size_t)atol(argv[4]));
+  if (!strcmp(what, "chase") && argc == 6)
+    return chase(atoi(argv[2]), atoi(argv[3]), (size_t)atol(argv[4]), argv[5]);
   if (!strcmp(what, "stream") && argc > 3 && argc <= 3 + kMaxCpus)
     return stream(atoi(argv[2]), argc - 3, argv + 3);
   if (!strcmp(what, "handover") && argc == 5)
     return handover(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
-  fputs("usage: lab_validate chase CPU NODE KIB | stream NODE CPU... | handover A B NODE\n",
+  fputs("usage: lab_validate chase CPU NODE KIB LEVEL | stream NODE CPU... | handover A B NODE\n",
         stderr);
   return 2;
 }

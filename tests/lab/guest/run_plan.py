@@ -213,7 +213,7 @@ class Runner:
         """One figure of the machine."""
         label = self.new_label()
         control("label", label)
-        status, out, err = run([LAB / "lab_validate", *words], 900)
+        status, out, err = run([LAB / "lab_validate", *words], 900, {"LAB_LLC": self.plan["llc"]})
         control("off")
         line = out.strip()
         self.tell(label=label, validate=words, **({"said": json.loads(line)} if status == 0 and line else {"problem": err[-300:]}))

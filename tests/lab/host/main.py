@@ -94,10 +94,12 @@ def make_plan(machine, chosen):
     check_names("--program, --command", [program["name"] for program in runs_of])
     check_names("--mappings", [way["name"] for way in ways])
     checks = [] if chosen.validate == "none" else validate.plan(machine, chosen.validate == "whole")
+    if checks and not validate.llc_kib_of(machine):
+        print(f"run-lab: {machine.name}: its last-level cache is not measured: for that it has to be eight times as large as a private one", file=sys.stderr)
     if not runs_of and not checks:
         raise ValueError("nothing to run: name a --program or a --command, or leave out --validate none")
     return {"programs": runs_of, "mappings": ways, "runs": chosen.runs, "validate": checks, "profile": chosen.profile, "batch": chosen.batch,
-            "settle": chosen.settle, "sysctl": settings(chosen.sysctl)}
+            "llc": f"{machine.json['llc']['kib']} {machine.cpus // machine.llcs}", "settle": chosen.settle, "sysctl": settings(chosen.sysctl)}
 
 
 class Progress:

@@ -4,14 +4,22 @@
 TOLERANCE = 0.10
 
 
+def llc_kib_of(machine):
+    """How much the last-level cache is measured with: far less than it holds, because a hash chooses the set and some sets would be too
+    full, and far more than the private one holds. None where there is no such size."""
+    llc = machine.json["llc"]["kib"]
+    kib = max(llc // 4, 3 * machine.json["private_cache"]["kib"])
+    return kib if kib <= llc * 3 / 8 else None
+
+
 def plan(machine, whole):
     """lab_validate's words; `whole` with the matrix of all pairs of CPUs, else one pair of each kind."""
     far = machine.nodes - 1
-    private_kib = machine.json["private_cache"]["kib"]
-    # Far less than the last-level cache, because a hash chooses the set and some sets would be too full, and far more than the private one.
-    llc_kib = max(machine.json["llc"]["kib"] // 4, 3 * private_kib)
-    words = [["chase", 0, 0, private_kib // 4], ["chase", 0, 0, llc_kib], ["chase", 0, 0, 65536]]
-    words += [["chase", 0, node, 65536] for node in range(1, machine.nodes)]
+    private_kib, llc_kib = machine.json["private_cache"]["kib"], llc_kib_of(machine)
+    words = [["chase", 0, 0, max(1, private_kib // 4), "private"]]
+    if llc_kib:
+        words.append(["chase", 0, 0, llc_kib, "llc"])
+    words += [["chase", 0, node, 65536, "memory"] for node in range(machine.nodes)]
     words += [["stream", 0, 0]]
     if machine.links_between(far, 0):
         words += [["stream", 0, machine.first_cpu(far)]]
@@ -39,9 +47,7 @@ def expected(machine, words):
     """(name, figure, unit)."""
     what, *rest = words
     if what == "chase":
-        cpu, node, kib = rest
-        small = kib < machine.json["private_cache"]["kib"]
-        level = "private" if small else "llc" if kib < machine.json["llc"]["kib"] else "memory"
+        cpu, node, _, level = rest
         name = {"private": "private cache", "llc": "last-level cache", "memory": f"memory of node {node}"}[level]
         return f"load from CPU {cpu}, {name}", machine.chase_ns(level, cpu, node), "ns"
     if what == "stream":

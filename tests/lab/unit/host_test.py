@@ -16,7 +16,7 @@ from unittest import mock
 BUILD = pathlib.Path(sys.argv.pop())
 LAB = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(LAB))
-from host import figures, guest, main, tables  # noqa: E402  (the path has to be set before)
+from host import figures, guest, main, tables, validate  # noqa: E402  (the path has to be set before)
 from host.machine import Machine  # noqa: E402
 
 XEON2 = json.loads((LAB / "machines/xeon2.json").read_text())
@@ -150,6 +150,29 @@ class Runs(unittest.TestCase):
     def test_a_run_without_counters_says_so(self):
         run, = figures.join([{"label": 1, "program": "a", "mapping": "default"}], {})
         self.assertIn("MPI_Init or MPI_Finalize was not seen", run["problem"])
+
+
+class Validation(unittest.TestCase):
+    def chases(self, private_kib, llc_kib):
+        """{level: KiB of the measurement on node 0} of xeon2 with caches of this size."""
+        description = {**XEON2, "private_cache": {"kib": private_kib, "ways": 8}, "llc": {**XEON2["llc"], "kib": llc_kib}}
+        machine = Machine(description)
+        words = [word for word in validate.plan(machine, False) if word[0] == "chase" and word[2] == 0]
+        for word in words:
+            self.assertEqual(validate.expected(machine, word)[1], machine.chase_ns(word[4]))
+        return {word[4]: word[3] for word in words}
+
+    def test_a_cache_is_measured_with_less_than_it_holds(self):
+        self.assertEqual(self.chases(64, 1024), {"private": 16, "llc": 256, "memory": 65536})
+        self.assertEqual(self.chases(1024, 32768), {"private": 256, "llc": 8192, "memory": 65536})
+        self.assertEqual(self.chases(1024, 1 << 18), {"private": 256, "llc": 1 << 16, "memory": 65536})
+
+    def test_a_last_level_cache_not_far_above_the_private_ones_is_left_out(self):
+        self.assertEqual(self.chases(256, 1024), {"private": 64, "memory": 65536})
+
+    def test_each_level_of_the_machines_in_the_tree_is_measured(self):
+        for path in (LAB / "machines").glob("*.json"):
+            self.assertIsNotNone(validate.llc_kib_of(Machine.named(path.stem, BUILD)), path)
 
 
 def run_of(program, mapping, number, problem=None):
