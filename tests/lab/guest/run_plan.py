@@ -91,6 +91,7 @@ class Runner:
         if program.get("only_threads"):
             shutil.copy(LAB / f"profiles/{program['name']}.prof", file)
             return 0, "", ""
+        self.tell(begins=f"the recording of {program['name']}")
         control("label", self.new_label())  # of its own: the counters of this run belong to no row of the table
         done = self.step(program, [f"--ondeloc=profile:{file}"])
         control("off")
@@ -143,6 +144,7 @@ class Runner:
                 continue
             uncounted = [f"{self.new_label()} {' '.join(map(str, entries[0]['cpus']))}\n" for _ in range(UNCOUNTED)]
             pathlib.Path("/tmp/batch").write_text("".join(uncounted + lines))
+            self.tell(begins=f"a launch of {len(entries)} runs of {program['name']}")
             control("distance", 1)  # a control of an earlier program may have ended it
             status, out, err = self.step(program, ["--cpu-bind=none"], more=",LAB_BATCH=/tmp/batch", who={})
             control("off")
@@ -164,6 +166,7 @@ class Runner:
         if "ondeloc" in mapping:
             options.append(f"--ondeloc={mapping['ondeloc']},report=/tmp/report.json")
         self.even_memory()
+        self.tell(begins=f"{program['name']} {mapping['name']} run {number}")
         control("label", label)
         control("distance", int(mapping.get("distance", True)))
         status, out, err = self.step(program, options + mapping.get("srun", []),
@@ -212,6 +215,7 @@ class Runner:
     def validate(self, words):
         """One figure of the machine."""
         label = self.new_label()
+        self.tell(begins=" ".join(map(str, words)))
         control("label", label)
         status, out, err = run([LAB / "lab_validate", *words], 900, {"LAB_LLC": self.plan["llc"]})
         control("off")

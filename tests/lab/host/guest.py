@@ -89,9 +89,10 @@ class Guest:
             self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stderr=errors, stdout=errors,
                                             preexec_fn=end_with_parent)
 
-    def lines(self, timeout):
-        """Yields the lines that run_plan.py prints, until the guest has powered off. Starts the guest again if QEMU fails before the first line."""
-        end = time.monotonic() + timeout
+    def lines(self, timeout, patience):
+        """Yields the lines that run_plan.py prints, until the guest has powered off. Starts the guest again if QEMU fails before the first line.
+        The guest cannot tell that a run hangs, since its clock is simulated: one that says nothing for longer than `patience` is given up."""
+        end, heard, doing = time.monotonic() + timeout, time.monotonic(), "its boot"
         console, read, starts, has_said = self.out / "console", 0, 1, False
         while True:
             running = self.process.poll() is None
@@ -100,8 +101,10 @@ class Guest:
             read += len(whole)
             for line in whole.splitlines():
                 if line.startswith("LAB {"):
-                    has_said = True
-                    yield json.loads(line[4:])
+                    has_said, heard = True, time.monotonic()
+                    said = json.loads(line[4:])
+                    doing = said.get("begins", doing)
+                    yield said
             if not running:
                 failure = self.failure_of_qemu()
                 if has_said or not failure or starts == STARTS:
@@ -111,6 +114,9 @@ class Guest:
                 self.start()
             if time.monotonic() > end:
                 raise Failed(f"the guest was not done after {timeout:.0f} s; what it said is in {console}")
+            if time.monotonic() > heard + patience:
+                raise Failed(f"the guest has said nothing for {patience:.0f} s; it hangs in {doing}, or needs a longer --patience; "
+                             f"what it said is in {console}")
             time.sleep(0.2)
 
     def __exit__(self, *_):

@@ -57,6 +57,8 @@ def options(words):
     parser.add_argument("--window", type=at_least(1), default=1000, metavar="NS", help="how far vCPUs may be apart (default: 1000)")
     parser.add_argument("--build", default=str(TREE / "build/dev"), help="build directory (default: build/dev)")
     parser.add_argument("--timeout", type=at_least(1), default=24 * 3600, metavar="S", help="most seconds of the host for one machine")
+    parser.add_argument("--patience", type=at_least(1), default=3600, metavar="S", help="most seconds of the host for one run, or for each run of a "
+                        "batch: then the run is taken to hang, and the guest ends (default: %(default)s)")
     parser.add_argument("-o", "--output", default="lab-results", metavar="DIR", help="JSON, SVG, logs (default: lab-results)")
     parser.add_argument("--judge", nargs="+", metavar="RESULT", help="no run: rank correlation of the cost model with the times in these directories")
     return parser.parse_args(words)
@@ -138,23 +140,28 @@ def run_machine(machine, plan, chosen, out):
     progress = Progress(machine, plan)
     result = {"simulated_machine": machine.name, "note": tables.NOTE.format(name=machine.name), "description": machine.json,
               "window_ns": chosen.window, "online": chosen.online, "plan": plan}
-    checks, runs, ended = [], [], False
+    checks, runs = [], []
     with guest.Guest(machine, chosen.build, plan, out, chosen.window, chosen.files) as booted:
-        for line in booted.lines(chosen.timeout):
-            if "machine" in line:
-                result["guest"] = line
-            elif "validate" in line:
-                checks.append(line)
-                progress.step(line)
-            elif "run" in line:
-                runs.append(line)
-                progress.step(line)
-                write(machine, result, checks, figures.join(list(map(dict, runs)), booted.counters()), out)
-            elif "problem" in line:
-                print(f"{machine.name} {line['program']}: {tables.one_line(line['problem'], 400)}", file=sys.stderr)
-            ended = ended or "end" in line
-        if not ended:
-            raise guest.Failed(f"{machine.name}: the guest ended too early; its last words:\n{booted.why()}")
+        result["problem"] = "not all runs are done"
+        try:
+            for line in booted.lines(chosen.timeout, chosen.patience * max(1, chosen.batch)):
+                if "machine" in line:
+                    result["guest"] = line
+                elif "validate" in line:
+                    checks.append(line)
+                    progress.step(line)
+                elif "run" in line:
+                    runs.append(line)
+                    progress.step(line)
+                    write(machine, result, checks, figures.join(list(map(dict, runs)), booted.counters()), out)
+                elif "problem" in line:
+                    print(f"{machine.name} {line['program']}: {tables.one_line(line['problem'], 400)}", file=sys.stderr)
+                elif "end" in line:
+                    del result["problem"]
+            if "problem" in result:
+                result["problem"] = f"the guest ended too early; its last words:\n{booted.why()}"
+        except guest.Failed as problem:
+            result["problem"] = str(problem)
         return write(machine, result, checks, figures.join(runs, booted.counters()), out)
 
 
@@ -178,6 +185,8 @@ def show(machine, result, out):
         (out / f"{program}.svg").write_text(tables.bars(machine, result["rows"], program))
     if busy := tables.busy_host(result["rows"]):
         print(f"run-lab: {machine.name}: {busy}", file=sys.stderr)
+    if "problem" in result:
+        print(f"run-lab: {machine.name}: {result['problem']}", file=sys.stderr)
     bad = [row["name"] for row in result["validation"] if not row["ok"]]
     if bad:
         print(f"run-lab: {machine.name} is not as described ({'; '.join(bad)}): do not use these figures", file=sys.stderr)
@@ -194,11 +203,16 @@ def run_all(chosen):
     for machine, plan in [(machine, make_plan(machine, chosen)) for machine in machines]:
         out = pathlib.Path(chosen.output) / machine.name
         try:
-            good = show(machine, run_machine(machine, plan, chosen, out.resolve()), out)
-            status = status or (0 if good else 1)
+            result = run_machine(machine, plan, chosen, out.resolve())
+            good = show(machine, result, out)
+            status = max(status, 2 if "problem" in result else 0 if good else 1)
         except (ValueError, OSError, guest.Failed) as problem:
-            print(f"run-lab: {problem}", file=sys.stderr)
+            print(f"run-lab: {machine.name}: {problem}", file=sys.stderr)
             status = 2
+        except KeyboardInterrupt:
+            if (out / "result.json").exists():
+                print(f"run-lab: what was done is in {out / 'result.json'}", file=sys.stderr)
+            raise
     return status
 
 
@@ -223,5 +237,5 @@ def main(words, _):
         print(f"run-lab: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("run-lab: interrupted; what was done is in result.json", file=sys.stderr)
+        print("run-lab: interrupted", file=sys.stderr)
         return 130

@@ -139,6 +139,38 @@ class Machines(unittest.TestCase):
         self.assertEqual(self.run_all("xeon2,epyc1", [guest.Failed("no boot"), {"validation": [], "rows": []}]), (2, 2))
 
 
+class Hangs(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.out = pathlib.Path(place.name, "xeon2")
+        self.chosen = main.options(["--build", str(BUILD), "--program", "lu", "--mappings", "default,packed", "--patience", "1"])
+        self.machine = Machine.named("xeon2", BUILD)
+
+    def booted(self, said):
+        """Starts no guest, but lets one that runs on have said these lines."""
+        def enter(booted):
+            booted.process = mock.Mock(poll=lambda: None)
+            booted.out.joinpath("console").write_text("".join(f"LAB {json.dumps(line)}\n" for line in said))
+            return booted
+        return mock.patch.multiple(guest.Guest, __enter__=enter, __exit__=lambda *_: None)
+
+    def test_a_run_that_hangs_is_named_and_the_others_are_shown(self):
+        run = {"label": 1, "program": "lu", "mapping": "default", "run": 1}
+        with self.booted([run, {"begins": "lu packed run 1"}]), contextlib.redirect_stderr(io.StringIO()):
+            result = main.run_machine(self.machine, main.make_plan(self.machine, self.chosen), self.chosen, self.out)
+        self.assertIn("it hangs in lu packed run 1", result["problem"])
+        self.assertEqual([row["mapping"] for row in result["rows"]], ["default"])
+        self.assertEqual(json.loads((self.out / "result.json").read_text())["problem"], result["problem"])
+
+    def test_each_run_of_a_batch_has_its_time(self):
+        with mock.patch.object(guest.Guest, "lines", return_value=iter([])) as lines, self.booted([]), \
+                contextlib.redirect_stderr(io.StringIO()):
+            self.chosen.batch = 20
+            main.run_machine(self.machine, {"validate": [], "programs": [], "mappings": [], "runs": 1}, self.chosen, self.out)
+        self.assertEqual(lines.call_args[0][1], 20)
+
+
 class Runs(unittest.TestCase):
     def test_each_name_of_init_and_finalize_is_seen(self):
         region = ctypes.CDLL(str(BUILD / "tests/lab/guest/lab_region.so"))
