@@ -56,7 +56,8 @@ class Runner:
     @staticmethod
     def bind(program, cpus):
         """(options of srun, environment) that put each rank, or each thread of the only task, on its CPU; the threads of several tasks are
-        free on the CPUs of their task. Without CPUs: Slurm's own binding. A job of fewer ranks than CPUs may use all CPUs if it is exclusive."""
+        free on the CPUs of their task. Without CPUs: Slurm's own binding. A job of fewer ranks than CPUs may use all CPUs if it is exclusive,
+        and the runtime of OpenMP drops places that its task may not use, without a word."""
         threads = program.get("threads")
         env = {"OMP_NUM_THREADS": str(threads)} if threads else {}
         if not cpus:
@@ -64,7 +65,7 @@ class Runner:
         if not threads:
             return ["--exclusive", f"--cpu-bind=map_cpu:{','.join(map(str, cpus))}"], env
         if program.get("only_threads"):
-            return [], {**env, "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in cpus), "OMP_PROC_BIND": "close"}
+            env.update(OMP_PLACES=",".join(f"{{{cpu}}}" for cpu in cpus), OMP_PROC_BIND="close")
         masks = [hex(sum(1 << cpu for cpu in cpus[at:at + threads])) for at in range(0, len(cpus), threads)]
         return ["--exclusive", f"--cpu-bind=mask_cpu:{','.join(masks)}"], env
 
@@ -261,5 +262,5 @@ def turned(mappings, by):
     return mappings[at:] + mappings[:at]
 
 
-plan = json.loads((HERE / "plan.json").read_text())
-Runner(plan, sys.argv[1]).all()
+if __name__ == "__main__":
+    Runner(json.loads((HERE / "plan.json").read_text()), sys.argv[1]).all()

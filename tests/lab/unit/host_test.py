@@ -17,6 +17,7 @@ BUILD = pathlib.Path(sys.argv.pop())
 LAB = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(LAB))
 from host import figures, guest, main, tables, validate  # noqa: E402  (the path has to be set before)
+from guest import run_plan  # noqa: E402
 from host.machine import Machine  # noqa: E402
 
 XEON2 = json.loads((LAB / "machines/xeon2.json").read_text())
@@ -178,6 +179,13 @@ class Runs(unittest.TestCase):
                                                                       for end in ("_", "_f08_"))):
             with self.subTest(name=name):
                 self.assertTrue(hasattr(region, name))
+
+    def test_threads_may_use_all_cpus_of_their_places(self):
+        program = {"threads": 3, "tasks": 1, "only_threads": True}
+        options, env = run_plan.Runner.bind(program, [0, 4, 5])
+        self.assertEqual(options, ["--exclusive", "--cpu-bind=mask_cpu:0x31"])
+        self.assertEqual(env["OMP_PLACES"], "{0},{4},{5}")
+        self.assertEqual(run_plan.Runner.bind(program, None), ([], {"OMP_NUM_THREADS": "3"}))
 
     def test_a_run_without_counters_says_so(self):
         run, = figures.join([{"label": 1, "program": "a", "mapping": "default"}], {})
