@@ -2,6 +2,7 @@
 """run_plan.py RESULTS: in the guest; runs what plan.json beside it says. Each run is told in one line "LAB {json}" on the console, under
 the label that the plugin writes into its counters too."""
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -57,7 +58,8 @@ class Runner:
     def bind(program, cpus):
         """(options of srun, environment) that put each rank, or each thread of the only task, on its CPU; the threads of several tasks are
         free on the CPUs of their task. Without CPUs: Slurm's own binding. A job of fewer ranks than CPUs may use all CPUs if it is exclusive,
-        and the runtime of OpenMP drops places that its task may not use, without a word."""
+        and if it asks for all of them where it says how many CPUs a task has. The runtime of OpenMP drops places that its task may not use,
+        without a word."""
         threads = program.get("threads")
         env = {"OMP_NUM_THREADS": str(threads)} if threads else {}
         if not cpus:
@@ -67,7 +69,7 @@ class Runner:
         if program.get("only_threads"):
             env.update(OMP_PLACES=",".join(f"{{{cpu}}}" for cpu in cpus), OMP_PROC_BIND="close")
         masks = [hex(sum(1 << cpu for cpu in cpus[at:at + threads])) for at in range(0, len(cpus), threads)]
-        return ["--exclusive", f"--cpu-bind=mask_cpu:{','.join(masks)}"], env
+        return ["--exclusive", "-c", os.cpu_count() // program["tasks"], f"--cpu-bind=mask_cpu:{','.join(masks)}"], env
 
     def profile(self, program):
         """Records the traffic once: profile and matrix.csv (bytes and messages). In the lab, because outside it ranks that wait take the

@@ -5,6 +5,7 @@ import copy
 import ctypes
 import io
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -183,7 +184,7 @@ class Runs(unittest.TestCase):
     def test_threads_may_use_all_cpus_of_their_places(self):
         program = {"threads": 3, "tasks": 1, "only_threads": True}
         options, env = run_plan.Runner.bind(program, [0, 4, 5])
-        self.assertEqual(options, ["--exclusive", "--cpu-bind=mask_cpu:0x31"])
+        self.assertEqual(options, ["--exclusive", "-c", os.cpu_count(), "--cpu-bind=mask_cpu:0x31"])
         self.assertEqual(env["OMP_PLACES"], "{0},{4},{5}")
         self.assertEqual(run_plan.Runner.bind(program, None), ([], {"OMP_NUM_THREADS": "3"}))
 
