@@ -31,6 +31,10 @@ Result<CpuSet> cpus_by_lama(const BindArguments& call, const Machine& whole, con
   if (call.local_rank < 0 || call.local_rank >= call.local_ranks)
     return Error(
         fmt::format("there is no task {} of {} on this node", call.local_rank, call.local_ranks));
+  if (!usable.intersects(whole.all_pus()))
+    return Error(
+        fmt::format("the step may use none of the CPUs {} of this node; see srun --cpu-bind",
+                    whole.all_pus().to_list()));
   const Machine machine = restrict_machine(whole, usable);
   const SlotSet slots = slots_of(call, machine, usable, layout->has_bind);
   CommMatrix nothing;

@@ -95,7 +95,7 @@ Result<CpuSet> resolve(const std::vector<SlotItem>& slots, const Places& places,
     if (core.pus.intersects(pus) && !core.pus.intersects(usable)) outside |= core.pus;
   if (!outside.empty()) {
     return Error(fmt::format("{} would run on CPUs {}, outside the step's CPUs {}", owner,
-                             outside.to_list(), usable.to_list()));
+                             outside.to_list(), usable.empty() ? "(none)" : usable.to_list()));
   }
   return pus & usable;
 }

@@ -59,6 +59,8 @@ TEST_CASE("a layout keeps to the CPUs of the step") {
   const Node node;
   CHECK(node.cpus("lama:scbnh", 2, "2-3,6") == List{"2", "6"});
   CHECK(node.cpus("lama:scbnh/bind=1c", 2, "2-3,6") == List{"2-3", "6"});
+  for (const char* usable : {"", "8-9"})
+    CHECK(node.cpus("lama:scbnh", 1, usable)[0].find("none of the CPUs 0-7") != std::string::npos);
 }
 
 TEST_CASE("ranks of several CPUs get as many as srun -c asked for") {
