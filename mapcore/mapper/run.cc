@@ -134,9 +134,11 @@ class OnlineMapper {
   void wait(Clock::time_point until) {
     const bool listens = events_.rows_came() || Clock::now() >= heard_ + kEventPause;
     if (step_.channel_is_open() && !listens) until = std::min(until, heard_ + kEventPause);
-    // The time for which the step was stopped belongs to no interval.
-    interval_started_ +=
+    // The time for which the step was stopped belongs to no interval, and not to the run.
+    const auto stopped =
         step_.wait(until, listens, [this](const Record& record) { on_record(record); });
+    started_ += stopped;
+    interval_started_ += stopped;
   }
 
   void on_record(const Record& record) {

@@ -181,7 +181,7 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"totals.remaps", "", "intervals in which ranks were moved"},
     {"totals.migrations", "", "ranks that changed their NUMA node, summed over remaps"},
     {"totals.mapper_cpu_ms", "ms", "CPU time of the mapper"},
-    {"totals.wall_ms", "ms", "life of the mapper"},
+    {"totals.wall_ms", "ms", "life of the mapper, without the time for which the step was stopped"},
     {"notes", "", "notes for the user, one sentence each"},
 });
 

@@ -489,6 +489,7 @@ TEST_CASE("no interval has the time for which the step was stopped, and the repo
     (void)run_mapper(config);
     _exit(0);
   }
+  const auto begin = StoppedTime::Clock::now();
   const Rank rows = attach(step.segment.get());
   wait_until([&] { return rows.header().tick >= 2; });
   CHECK(kill(mapper, SIGSTOP) == 0);
@@ -498,8 +499,11 @@ TEST_CASE("no interval has the time for which the step was stopped, and the repo
   wait_until([&] { return rows.header().tick >= tick + 2; });
   *step.partner_bit = -1;
   waitpid(mapper, nullptr, 0);
+  const std::chrono::duration<double, std::milli> all = StoppedTime::Clock::now() - begin;
   for (const int end : channel) close(end);
   const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  CHECK(report["totals"]["wall_ms"] < all.count() - 2000);
+  CHECK(report["intervals"].back()["t"] < (all.count() - 2000) / 1000);
   CHECK(report["notes"].dump().find("the step was stopped for") != std::string::npos);
 }
 
