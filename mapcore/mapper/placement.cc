@@ -134,7 +134,7 @@ bool Placement::changes(const Mapping& wanted) const {
 Mapping Placement::without_pinned(Mapping wanted, const Ranks& ranks) const {
   for (const LocalRank rank : wanted.ids()) {
     const RankState& state = ranks.at(rank);
-    if (state.movable() || state.done()) continue;
+    if (state.movable() || state.left()) continue;
     const auto comes = std::find(wanted.begin(), wanted.end(), current_[rank]);
     if (comes != wanted.end()) *comes = wanted[rank];
     wanted[rank] = current_[rank];
@@ -145,7 +145,7 @@ Mapping Placement::without_pinned(Mapping wanted, const Ranks& ranks) const {
 AllowedCpus Placement::constraints(const Ranks& ranks) const {
   AllowedCpus allowed = allowed_;
   for (const LocalRank rank : allowed.ids())
-    if (!ranks.at(rank).movable() && !ranks.at(rank).done()) allowed[rank] = cpus_of(rank);
+    if (!ranks.at(rank).movable() && !ranks.at(rank).left()) allowed[rank] = cpus_of(rank);
   return allowed;
 }
 

@@ -46,6 +46,8 @@ struct RankState {
   int threads = 0;  // of the process at the end of MPI_Init; 0: unknown
   bool attached() const { return process != 0; }
   bool done() const { return detached || ended; }
+  // Its CPUs are free for other ranks. A rank that the mapper cannot follow may run on.
+  bool left() const { return detached || (ended && !no_descriptor); }
   bool movable() const { return attached() && !done(); }
   // The rank counts in memory of its own (transport=pmix) and ended without sending its last
   // counts.

@@ -75,9 +75,11 @@ void wait_until_all_sent(const Rank& rows, int bit) {
 }
 
 // Runs the mapper until `other` has ended the step, which it is joined for. Closes the channel.
-nlohmann::json run_beside(std::thread& other, const Step& step, const int (&channel)[2]) {
+nlohmann::json run_beside(std::thread& other, const Step& step, const int (&channel)[2],
+                          Decide decide = Decide::kAuto) {
   const std::string pattern = temporary_report();
   auto config = config_for(step, pattern);
+  config.options.decide = decide;
   config.channel_fd = channel[0];
   (void)run_mapper(config);
   other.join();
@@ -344,20 +346,37 @@ TEST_CASE("a report of repeat= that cannot be read moves nobody, and one line sa
   CHECK(lines[0].starts_with("no moves are repeated: "));
 }
 
+// Room for what the mapper opens to read, and for so many ranks of four.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(int ranks) {
+    const UniqueFd lowest(dup(0));
+    (void)getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit tight{static_cast<rlim_t>(lowest.get() + 3 + ranks), before_.rlim_max};
+    is_set_ = setrlimit(RLIMIT_NOFILE, &tight) == 0;
+  }
+  ~FewDescriptors() { end(); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+  bool is_set() const { return is_set_; }
+  void end() { (void)setrlimit(RLIMIT_NOFILE, &before_); }  // the mapper writes its report with it
+
+ private:
+  rlimit before_{};
+  bool is_set_ = false;
+};
+
 TEST_CASE("a rank without a file descriptor left is reported, and not taken to have ended") {
   Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
   const std::string pattern = temporary_report();
   auto config = config_for(step, pattern);
-  rlimit before{};
-  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
-  const UniqueFd lowest(dup(0));
-  // Room for what the mapper opens to read, and for two of the four ranks.
-  const rlimit tight{static_cast<rlim_t>(lowest.get()) + 5, before.rlim_max};
-  REQUIRE(setrlimit(RLIMIT_NOFILE, &tight) == 0);
+  FewDescriptors few(2);
+  REQUIRE(few.is_set());
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
     wait_until([&] { return rows.header().tick >= 1; });
-    setrlimit(RLIMIT_NOFILE, &before);  // the mapper writes its report with it
+    few.end();
     *step.partner_bit = -1;
   });
   (void)run_mapper(config);
@@ -507,6 +526,11 @@ TEST_CASE("no interval has the time for which the step was stopped, and the repo
   CHECK(report["notes"].dump().find("the step was stopped for") != std::string::npos);
 }
 
+std::ptrdiff_t shared_by(const std::vector<CpuSet>& masks, int cpu) {
+  return std::count_if(masks.begin(), masks.end(),
+                       [&](const CpuSet& mask) { return mask.test(PuOs(cpu)); });
+}
+
 TEST_CASE("no rank takes the place of a rank that cannot be moved", "[cpus]") {
   if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
   const auto shared_by = [](const std::vector<CpuSet>& masks, int cpu) {
@@ -533,6 +557,31 @@ TEST_CASE("no rank takes the place of a rank that cannot be moved", "[cpus]") {
   for (const auto& line : none["intervals"])
     if (line["bytes"] > 0) share = line["remote_share_after"];
   CHECK(share >= 0.9);
+}
+
+TEST_CASE("no rank takes the place of a rank that the mapper cannot follow", "[cpus]") {
+  if (!two_cpus()) ONDELOC_SKIP("needs CPUs 0 and 1");
+  const CpuSet left = *CpuSet::parse_list("0"), right = *CpuSet::parse_list("1");
+  int channel[2];
+  REQUIRE(pipe2(channel, O_NONBLOCK | O_CLOEXEC) == 0);
+  Step step({left, left, right, right});
+  *step.partner_bit = 2;
+  std::vector<CpuSet> masks;
+  FewDescriptors few(3);
+  REQUIRE(few.is_set());
+  std::thread other([&] {
+    const Rank rows = attach(step.segment.get());
+    wait_until_all_sent(rows, 2);
+    const auto tick = rows.header().tick;
+    wait_until([&] { return rows.header().tick >= tick + 4; });
+    masks = masks_of(step);
+    few.end();
+    *step.partner_bit = -1;
+  });
+  const auto report = run_beside(other, step, channel, Decide::kAlways);
+  CHECK(shared_by(masks, 0) == 2);
+  CHECK(shared_by(masks, 1) == 2);
+  CHECK(report["notes"].dump().find("the limit of open files") != std::string::npos);
 }
 
 TEST_CASE(
