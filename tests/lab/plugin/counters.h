@@ -9,6 +9,7 @@ namespace numalab {
 #define NUMALAB_COUNTERS(X)                 \
   X(accesses, "accesses")                   \
   X(private_misses, "private_misses")       \
+  X(sibling_hits, "sibling_hits")           \
   X(llc_hits, "llc_hits")                   \
   X(llc_misses, "llc_misses")               \
   X(cache_same_llc, "cache_same_llc")       \

@@ -72,26 +72,23 @@ Lab::Lab(const Settings& settings, const Machine& machine)
       pacer_(machine.vcpus(), settings.pacing),
       memory_(machine, settings.node_mib << 20, settings.pacing.window_ps),
       threads_(static_cast<std::size_t>(machine.vcpus())) {
-  memory_.when_taken([this](int core, std::uint64_t now) {
-    for (int i = 0; i < machine_.threads_per_core; ++i) {
-      pacer_.poke(core * machine_.threads_per_core + i, now);
-    }
-  });
+  memory_.when_taken([this](int vcpu, std::uint64_t now) { pacer_.poke(vcpu, now); });
 }
 
 // The writer is between its store and the call that tells of it: the host can have taken its CPU
 // away there. Nobody is told of a device's write at all, hence the end of patience.
-bool Lab::await_writer(int core, std::uint64_t line, Word word, Counters& counters) {
+bool Lab::await_writer(PrivateCache& cache, std::uint64_t line, Counters& counters) {
   ++counters.overtaken;
-  if (memory_.private_cache(core).await_taken(line, word, settings_.writer_patience)) return true;
+  if (cache.await_taken(line, settings_.writer_patience)) return true;
   ++counters.overtaken_in_vain;
   return false;
 }
 
-void Lab::miss(int vcpu, int core, std::uint64_t line, bool store, Counters& counters) {
+void Lab::miss(int vcpu, std::uint64_t line, bool store, Counters& counters) {
+  share_core(vcpu);
   ++counters.private_misses;
   const std::uint64_t now = pacer_.now(vcpu);
-  const Cost cost = memory_.access(core, line, store, now, counters);
+  const Cost cost = memory_.access(vcpu, line, store, now, counters);
   if (cost.began_ps != now) pacer_.set(vcpu, cost.began_ps);
   const bool streamed = threads_[static_cast<std::size_t>(vcpu)].streams.continues(line);
   if (streamed) ++counters.streamed;
@@ -108,19 +105,30 @@ void Lab::device_access(int vcpu) {
   pacer_.add(vcpu, kDevicePs);
 }
 
-// Hardware threads of one core that both run share its issue width: the instructions of the last
-// quantum took longer.
-void Lab::synchronize(int vcpu) {
-  if (machine_.threads_per_core == 2 && pacer_.running() && !pacer_.idle(vcpu ^ 1)) {
-    Thread& thread = threads_[static_cast<std::size_t>(vcpu)];
-    const std::uint64_t stalls = pacer_.counters(vcpu).stall_ps;
-    const std::uint64_t stalled = stalls - std::min(thread.stall_seen_ps, stalls);
-    const std::uint64_t quantum = pacer_.unpublished(vcpu);
-    const double instructions = static_cast<double>(quantum - std::min(stalled, quantum));
-    pacer_.add(vcpu, static_cast<std::uint64_t>(instructions * (1 / machine_.smt_share - 1)));
-    thread.stall_seen_ps = stalls;
+// Hardware threads of one core that both run share its issue width: the instructions since the last
+// look took longer. A miss looks first, so that no line is handed over between an instruction and
+// what others before it still cost.
+void Lab::share_core(int vcpu) {
+  if (machine_.threads_per_core != 2 || !pacer_.running()) return;
+  Thread& thread = threads_[static_cast<std::size_t>(vcpu)];
+  const std::uint64_t stalls = pacer_.counters(vcpu).stall_ps;
+  const std::uint64_t run = pacer_.unpublished(vcpu);
+  const std::uint64_t passed = run - std::min(thread.run_seen_ps, run);
+  const std::uint64_t stalled = stalls - std::min(thread.stall_seen_ps, stalls);
+  if (!pacer_.idle(vcpu ^ 1) && passed > stalled) {
+    const double instructions = static_cast<double>(passed - stalled);
+    const auto lag = static_cast<std::uint64_t>(instructions * (1 / machine_.smt_share - 1));
+    pacer_.add(vcpu, lag);
+    memory_.private_cache(vcpu).caught_up(pacer_.now(vcpu), lag);
   }
+  thread.stall_seen_ps = stalls;
+  thread.run_seen_ps = pacer_.unpublished(vcpu);
+}
+
+void Lab::synchronize(int vcpu) {
+  share_core(vcpu);
   pacer_.synchronize(vcpu);
+  threads_[static_cast<std::size_t>(vcpu)].run_seen_ps = 0;
 }
 
 void Lab::mark(int vcpu, std::uint64_t host_ns) {

@@ -34,16 +34,15 @@ class Lab {
   std::uint64_t quantum_ps() const { return settings_.pacing.quantum_ps; }
 
   void access(int vcpu, std::uint64_t address, bool store, Word word = {}) {
-    const int core = machine_.core_of(vcpu);
     const std::uint64_t line = address / CacheSize::kLineBytes;
     Counters& counters = pacer_.counters(vcpu);
     ++counters.accesses;
-    const auto found = memory_.private_cache(core).find(line, store, pacer_.now(vcpu), word);
+    PrivateCache& cache = memory_.private_cache(vcpu);
+    const auto found = cache.find(line, store, pacer_.now(vcpu), word);
     if (found == PrivateCache::Found::kHere) return;
-    if (found == PrivateCache::Found::kOvertaken && !await_writer(core, line, word, counters))
-      return;
-    miss(vcpu, core, line, store, counters);
-    if (store) memory_.private_cache(core).wrote(line, word);
+    if (found == PrivateCache::Found::kOvertaken && !await_writer(cache, line, counters)) return;
+    miss(vcpu, line, store, counters);
+    if (store) cache.wrote(line, word);
   }
   void device_access(int vcpu);
   void synchronize(int vcpu);
@@ -55,11 +54,12 @@ class Lab {
   std::string dump(int vcpu, int tag, std::uint64_t host_ns, double host_load) const;
 
  private:
-  bool await_writer(int core, std::uint64_t line, Word word, Counters& counters);
-  void miss(int vcpu, int core, std::uint64_t line, bool store, Counters& counters);
+  bool await_writer(PrivateCache& cache, std::uint64_t line, Counters& counters);
+  void share_core(int vcpu);
+  void miss(int vcpu, std::uint64_t line, bool store, Counters& counters);
   struct Thread {
     Streams streams;
-    std::uint64_t stall_seen_ps = 0;  // at the last look at the sibling
+    std::uint64_t stall_seen_ps = 0, run_seen_ps = 0;  // at the last look at the sibling
   };
   Settings settings_;
   Machine machine_;

@@ -25,8 +25,9 @@ struct Machine {
   std::string name, title;
   int nodes = 0, llcs_per_node = 0, cores_per_llc = 0, threads_per_core = 1;
   double instructions_per_ns = 0;
-  double smt_share = 1;  // speed of a hardware thread while its sibling runs
-  int stream_depth = 1;  // requests of one core that are under way at once in a stream
+  double smt_share = 1;            // speed of a hardware thread while its sibling runs
+  int stream_depth = 1;            // requests of one core that are under way at once in a stream
+  double thread_to_thread_ns = 0;  // for a line that the other thread of the core has changed
   CacheSize private_cache, llc;
   double llc_ns = 0;             // access of the last-level cache
   double core_to_core_ns = 0;    // more for a line that another core of the same cache has changed
@@ -40,6 +41,7 @@ struct Machine {
   int cores() const { return llcs() * cores_per_llc; }
   int vcpus() const { return cores() * threads_per_core; }
   int core_of(int vcpu) const { return vcpu / threads_per_core; }
+  int vcpus_per_llc() const { return cores_per_llc * threads_per_core; }
   int llc_of(int core) const { return core / cores_per_llc; }
   int node_of(int cache) const { return cache / llcs_per_node; }
 };

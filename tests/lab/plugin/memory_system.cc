@@ -20,8 +20,12 @@ MemorySystem::MemorySystem(const Machine& machine, std::uint64_t node_bytes,
       polling_gap_ps_(polling_gap_ps),
       llc_ps_(picoseconds(machine.llc_ns)),
       core_to_core_ps_(picoseconds(machine.core_to_core_ns)),
+      thread_to_thread_ps_(picoseconds(machine.thread_to_thread_ns)),
       memory_ps_(picoseconds(machine.memory_ns)) {
-  for (int core = 0; core < machine.cores(); ++core) private_.emplace_back(machine.private_cache);
+  for (int vcpu = 0; vcpu < machine.vcpus(); ++vcpu) {
+    const bool second = vcpu % machine.threads_per_core != 0;
+    private_.emplace_back(machine.private_cache, second ? &private_.back() : nullptr);
+  }
   for (int i = 0; i < machine.llcs(); ++i) llcs_.emplace_back(machine.llc);
 }
 
@@ -30,13 +34,13 @@ int MemorySystem::home_of(std::uint64_t line) const {
       std::min(line / node_lines_, static_cast<std::uint64_t>(machine().nodes - 1)));
 }
 
-Cost MemorySystem::access(int core, std::uint64_t line, bool store, std::uint64_t now,
+Cost MemorySystem::access(int vcpu, std::uint64_t line, bool store, std::uint64_t now,
                           Counters& counters) {
-  const int own_llc = machine().llc_of(core);
-  const Access access{core,
+  const int own_llc = machine().llc_of(machine().core_of(vcpu));
+  const Access access{vcpu,
                       own_llc,
                       machine().node_of(own_llc),
-                      core % machine().cores_per_llc,
+                      vcpu % machine().vcpus_per_llc(),
                       home_of(line),
                       line,
                       store,
@@ -58,7 +62,10 @@ Cost MemorySystem::access(int core, std::uint64_t line, bool store, std::uint64_
   }
   entry->sharers |= std::uint64_t{1} << access.place;
   entry->used = ++use_clock_;
-  private_cache(core).put(line, store || entry->owner == access.place, cost.began_ps);
+  const int other = sibling(access.place);
+  const bool alone = other < 0 || !cache_at(own_llc, other).holds(line);
+  const bool writable = store || (entry->owner == access.place && alone);
+  private_cache(vcpu).put(line, writable, cost.began_ps);
   return cost;
 }
 
@@ -66,7 +73,7 @@ Cost MemorySystem::access(int core, std::uint64_t line, bool store, std::uint64_
 // it.
 void MemorySystem::corrected(const Access& access, std::uint64_t written, Cost& cost) {
   if (access.store) return;
-  const Polling polling = private_cache(access.core).polling(access.line);
+  const Polling polling = private_cache(access.vcpu).polling(access.line);
   const std::uint64_t seen = seen_at(cost.began_ps, polling, written, polling_gap_ps_);
   Counters& counters = access.counters;
   if (seen < cost.began_ps) {
@@ -79,8 +86,27 @@ void MemorySystem::corrected(const Access& access, std::uint64_t written, Cost& 
   cost.began_ps = seen;
 }
 
+// The core's own cache has the line, for its other hardware thread: for a load that is enough. For
+// a store the core has to be the line's owner. It stays that while its threads hand the line over.
+bool MemorySystem::hit_in_core(const Access& access, SharedLine& entry, Cost& cost) {
+  const int other = sibling(access.place);
+  if (other < 0) return false;
+  PrivateCache& others = cache_at(access.llc, other);
+  const bool owned = entry.owner == other || entry.owner == access.place;
+  const bool held = others.holds(access.line);
+  const bool here = held || private_cache(access.vcpu).holds(access.line);
+  if (!here || (access.store && !owned)) return false;
+  corrected(access, entry.written_ps, cost);
+  ++access.counters.sibling_hits;
+  cost.latency_ps = others.may_write(access.line) ? thread_to_thread_ps_ : 0;
+  if (!access.store) others.keep_read_only(access.line);
+  return true;
+}
+
 void MemorySystem::hit(const Access& access, SharedLine& entry, Cost& cost) {
-  if (entry.owner >= 0 && entry.owner != access.place) {
+  if (hit_in_core(access, entry, cost)) return;
+  const bool owned = entry.owner == access.place || entry.owner == sibling(access.place);
+  if (entry.owner >= 0 && !owned) {
     corrected(access, entry.written_ps, cost);
     cost.latency_ps += core_to_core_ps_;
     ++access.counters.cache_same_llc;
@@ -197,7 +223,7 @@ void MemorySystem::evict(int number, SharedLine& entry, std::uint64_t now) {
 
 void MemorySystem::take(int number, int place, std::uint64_t line, std::uint64_t now) {
   const bool polled = cache_at(number, place).drop(line);
-  if (polled) when_taken_(number * machine().cores_per_llc + place, now);
+  if (polled) when_taken_(number * machine().vcpus_per_llc() + place, now);
 }
 
 void MemorySystem::drop_sharers(int number, const SharedLine& entry, int except,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Caches, coherence and memory: what one access that the private cache cannot answer costs its
-// core. A line's directory is with the memory controller of its home node: a request for a line
-// that another cache has changed goes by way of the home node, so the node where a page lies
+// hardware thread. A line's directory is with the memory controller of its home node: a request for
+// a line that another cache has changed goes by way of the home node, so the node where a page lies
 // decides together with the two cores.
 #pragma once
 #include <array>
@@ -27,15 +27,15 @@ class MemorySystem {
   // node_bytes: guest-physical memory of each node, one after the other from address 0.
   MemorySystem(const Machine& machine, std::uint64_t node_bytes, std::uint64_t polling_gap_ps);
 
-  PrivateCache& private_cache(int core) { return private_[static_cast<std::size_t>(core)]; }
+  PrivateCache& private_cache(int vcpu) { return private_[static_cast<std::size_t>(vcpu)]; }
   Interconnect& interconnect() { return net_; }
   const Interconnect& interconnect() const { return net_; }
-  // Called when a write of another core, begun at `now`, takes a line that `core` polls.
-  void when_taken(std::function<void(int core, std::uint64_t now)> call) {
+  // Called when another one's write, begun at `now`, takes a line that `vcpu` polls.
+  void when_taken(std::function<void(int vcpu, std::uint64_t now)> call) {
     when_taken_ = std::move(call);
   }
-  // An access of `core` that its private cache cannot answer.
-  Cost access(int core, std::uint64_t line, bool store, std::uint64_t now, Counters& counters);
+  // An access of `vcpu` that its private cache cannot answer.
+  Cost access(int vcpu, std::uint64_t line, bool store, std::uint64_t now, Counters& counters);
   int home_of(std::uint64_t line) const;
   // The number of the lock under which the line is looked up, replaced and changed: one for all
   // lines of a set. All last-level caches have the same sets.
@@ -43,12 +43,13 @@ class MemorySystem {
 
  private:
   struct Access {
-    int core, llc, node, place, home;  // place: number of the core in its cache
+    int vcpu, llc, node, place, home;  // place: number of the hardware thread in its cache
     std::uint64_t line;
     bool store;
     Counters& counters;
   };
   void hit(const Access& access, SharedLine& entry, Cost& cost);
+  bool hit_in_core(const Access& access, SharedLine& entry, Cost& cost);
   SharedLine& miss(const Access& access, Cost& cost);
   void invalidate_elsewhere(const Access& access, Cost& cost);
   int take_from_other_caches(const Access& access, Cost& cost);
@@ -59,8 +60,10 @@ class MemorySystem {
   void drop_sharers(int number, const SharedLine& entry, int except, std::uint64_t now);
   void corrected(const Access& access, std::uint64_t written, Cost& cost);
   PrivateCache& cache_at(int number, int place) {
-    return private_cache(number * machine().cores_per_llc + place);
+    return private_cache(number * machine().vcpus_per_llc() + place);
   }
+  // The place of the other hardware thread of a core; -1: it has none.
+  int sibling(int place) const { return machine().threads_per_core == 2 ? place ^ 1 : -1; }
   SharedCache& llc(int number) { return llcs_[static_cast<std::size_t>(number)]; }
   const Machine& machine() const { return net_.machine(); }
 
@@ -68,7 +71,7 @@ class MemorySystem {
   Interconnect net_;
   std::uint64_t node_lines_;
   std::uint64_t polling_gap_ps_;
-  std::uint64_t llc_ps_, core_to_core_ps_, memory_ps_;
+  std::uint64_t llc_ps_, core_to_core_ps_, thread_to_thread_ps_, memory_ps_;
   std::deque<PrivateCache> private_;
   std::deque<SharedCache> llcs_;
   std::array<std::mutex, kLocks> locks_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The cache of one core. Its own vCPU looks without a lock, others take lines away at any time:
-// each way is one atomic word.
+// The cache of one core as one of its hardware threads sees it. The threads of a core share its
+// ways, but a line that one of them has to see anew is here only for the other one. Its own vCPU
+// looks without a lock, others take lines away at any time: each way is one atomic word.
 #pragma once
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -29,7 +31,7 @@ struct Polling {
 
 class PrivateCache {
  public:
-  explicit PrivateCache(const CacheSize& size);
+  explicit PrivateCache(const CacheSize& size, const PrivateCache* sibling = nullptr);
 
   // kHere: the line is here, and may be written if the access is a store. kOvertaken: it is here,
   // but the load read what another core wrote. QEMU tells of an access after it happened, so the
@@ -57,23 +59,40 @@ class PrivateCache {
     if (way != kNone) seen_[way].key = word.key, seen_[way].value = word.value;
   }
   // After kOvertaken: waits until the writer has taken the line; false if it did not in time.
-  bool await_taken(std::uint64_t line, Word word, std::chrono::microseconds patience);
+  bool await_taken(std::uint64_t line, std::chrono::microseconds patience);
   void put(std::uint64_t line, bool writable, std::uint64_t now_ps);
   bool drop(std::uint64_t line);    // another core writes the line; true if this core polled it
   void forget(std::uint64_t line);  // the last-level cache gives it up
   void keep_read_only(std::uint64_t line);  // another core reads the line
   Polling polling(std::uint64_t line) const;
+  bool holds(std::uint64_t line) const { return way_of(line, kTaken) != kNone; }
+  bool may_write(std::uint64_t line) const;
+  // The clock went on by `ps` to `now_ps` at once, for the instructions of a while before: a thread
+  // that polled did so in that time too. Two such times can lie between two polls.
+  void caught_up(std::uint64_t now_ps, std::uint64_t ps) { lags_ = {Lag{now_ps, ps}, lags_[0]}; }
 
  private:
-  enum : std::uint64_t { kWritable = 1, kTaken = 2, kFlags = 3 };
+  // Two bits for each of two threads. kAbsent: it has not had the line, or the last-level cache
+  // gave it up.
+  enum : std::uint64_t { kWritable = 1, kTaken = 2, kAbsent = 3 };
+  static constexpr unsigned kBits = 2, kTag = 2 * kBits;
+  static constexpr std::uint64_t kTakenFromAll = kTaken | kTaken << kBits;
+  static constexpr std::uint64_t kAbsentFromAll = kAbsent | kAbsent << kBits;
+  struct Lag {
+    std::uint64_t end_ps = 0, ps = 0;
+  };
   bool matches(std::size_t way, std::uint64_t line) const {
-    return (tags_[way].load(std::memory_order_relaxed) & ~kWritable) == line << 2;
+    return (tags_[way].load(std::memory_order_relaxed) & matched_) == line << kTag;
+  }
+  std::uint64_t state_of(std::uint64_t tag) const { return tag >> shift_ & kAbsent; }
+  std::uint64_t with_state(std::uint64_t tag, std::uint64_t state) const {
+    return (tag & ~(std::uint64_t{kAbsent} << shift_)) | state << shift_;
   }
   Found touch(std::size_t way, bool store, std::uint64_t now_ps, Word word) {
     Polling& seen = seen_[way];
     if (store) {
       seen = {now_ps, 0, word.key, word.value};
-      const bool own = (tags_[way].load(std::memory_order_relaxed) & kWritable) != 0;
+      const bool own = (tags_[way].load(std::memory_order_relaxed) & writable_) != 0;
       return own ? Found::kHere : Found::kNot;
     }
     if (word.key != 0 && seen.key == word.key && seen.value != word.value) {
@@ -85,13 +104,19 @@ class PrivateCache {
     seen.value = word.value;
     return Found::kHere;
   }
-  std::size_t way_of(std::uint64_t line) const;  // also one that was taken; kNone
+  // kNone if the line is in no way, or if this thread's state there has a bit of `without`.
+  std::size_t way_of(std::uint64_t line, std::uint64_t without = 0) const;
   std::size_t victim(std::uint64_t line) const;
+  bool change(std::size_t way, std::uint64_t line, std::uint64_t state);
   static constexpr std::size_t kNone = ~std::size_t{0};
 
   std::size_t ways_;
   std::uint64_t set_mask_;
-  std::unique_ptr<std::atomic<std::uint64_t>[]> tags_;  // line << 2 | flags, 0: empty
+  unsigned shift_;  // of this thread's bits
+  std::uint64_t writable_, matched_;
+  std::array<Lag, 2> lags_{};
+  // line << kTag | bits, 0: empty. Shared with the other thread.
+  std::shared_ptr<std::atomic<std::uint64_t>[]> tags_;
   std::unique_ptr<Polling[]> seen_;
   std::unique_ptr<std::uint8_t[]> recent_;  // way of each set
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One last-level cache: which lines it holds and which of its cores have them. It holds every line
-// that its cores hold.
+// One last-level cache: which lines it holds and which hardware threads of its cores have them. It
+// holds every line that its cores hold.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,8 +12,8 @@ namespace numalab {
 struct SharedLine {
   std::uint64_t line = 0;        // 0: empty
   std::uint64_t written_ps = 0;  // when a core last wrote it
-  std::uint64_t sharers = 0;     // cores of this cache that may hold it
-  int owner = -1;                // core of this cache that may have changed it
+  std::uint64_t sharers = 0;     // hardware threads of this cache that may hold it
+  int owner = -1;                // the one whose core may have changed it
   bool elsewhere = false;        // other last-level caches may hold it
   bool dirty = false;
   std::uint32_t used = 0;

@@ -17,9 +17,13 @@ constexpr std::uint64_t kNodeBytes = 1 << 30;
 constexpr std::uint64_t kSecondNode = kNodeBytes / 64;
 
 struct Fixture {
-  explicit Fixture(const std::string& name)
-      : machine(read_machine(std::string(NUMALAB_MACHINES) + "/" + name + ".json")),
-        memory(machine, kNodeBytes, 1'000'000) {}
+  explicit Fixture(const std::string& name, int threads = 1)
+      : machine(described(name, threads)), memory(machine, kNodeBytes, 1'000'000) {}
+  static Machine described(const std::string& name, int threads) {
+    Machine machine = read_machine(std::string(NUMALAB_MACHINES) + "/" + name + ".json");
+    machine.threads_per_core = threads;
+    return machine;
+  }
   Cost access(int core, std::uint64_t line, bool store = false, std::uint64_t now = 1'000'000) {
     return memory.access(core, line, store, now, counters);
   }
@@ -99,6 +103,60 @@ TEST_CASE(
   CHECK(handover(0, 2, 100) == Approx(115));
   CHECK(handover(0, 4, 100) == Approx(267));
   CHECK(handover(0, 2, kSecondNode + 1) == Approx(267));
+}
+
+TEST_CASE("a line that the other thread of the core has changed does not leave the core") {
+  Fixture lab("epyc2", 2);
+  CHECK(lab.ns(0, 100) == Approx(10 + 90));
+  CHECK(lab.ns(1, 100) == Approx(0));  // the core has it
+  CHECK(lab.ns(0, 100, true) ==
+        Approx(10));  // others may have it: the last-level cache has to be asked
+  CHECK_FALSE(lab.memory.private_cache(1).hit(100, false, 0));
+  CHECK(lab.ns(1, 100) == Approx(8));
+  CHECK_FALSE(lab.memory.private_cache(0).hit(100, true, 0));
+  CHECK(lab.ns(1, 100, true) == Approx(0));  // the core owns it
+  CHECK_FALSE(lab.memory.private_cache(0).hit(100, false, 0));
+  CHECK(lab.ns(0, 100, true) == Approx(8));
+  CHECK(lab.counters.sibling_hits == 4);
+  CHECK(lab.ns(2, 100) == Approx(10 + 5));  // of another core
+  CHECK(lab.ns(1, 100) == Approx(0));
+  CHECK(lab.ns(1, 100, true) == Approx(10));
+  for (const int vcpu : {0, 2}) CHECK_FALSE(lab.memory.private_cache(vcpu).hit(100, false, 0));
+}
+
+TEST_CASE("the threads of a core share the room of its cache") {
+  Fixture lab("xeon2", 2);
+  const std::uint64_t lines = lab.machine.private_cache.kib * 1024 / 64;
+  const auto left = [&](int vcpu) {
+    std::uint64_t held = 0;
+    for (std::uint64_t i = 1; i <= lines; ++i) held += lab.memory.private_cache(vcpu).holds(i);
+    return held;
+  };
+  for (std::uint64_t i = 1; i <= lines; ++i) lab.access(0, i);
+  CHECK(left(0) == lines);
+  CHECK(left(1) == 0);
+  for (std::uint64_t i = lines + 1; i <= lines + lines / 2; ++i) lab.access(1, i);
+  CHECK(left(0) == lines / 2);
+}
+
+TEST_CASE("a thread sees what the other thread of its core wrote at the time of the write") {
+  Fixture lab("xeon2", 2);
+  lab.access(0, 100, false, 1'000'000);
+  for (std::uint64_t now = 1'002'000; now <= 1'800'000; now += 2'000)
+    CHECK(lab.memory.private_cache(0).hit(100, false, now));
+  lab.access(1, 100, true, 1'100'000);  // done at 1.11 us
+  SECTION("the host ran it ahead of the writer") {
+    const std::uint64_t began = lab.access(0, 100, false, 1'802'000).began_ps;
+    CHECK(began >= 1'110'000);
+    CHECK(began < 1'112'000);
+  }
+  SECTION("it was slowed down for its last instructions, all at once") {
+    lab.memory.private_cache(0).caught_up(2'134'000, 334'000);
+    lab.memory.private_cache(0).caught_up(2'136'000, 1'000);
+    const std::uint64_t began = lab.access(0, 100, false, 2'136'000).began_ps;
+    CHECK(began >= 1'110'000);
+    CHECK(began < 1'112'000);
+  }
 }
 
 TEST_CASE("without distance every cache and every node is as near as the own one") {
