@@ -22,7 +22,11 @@ class Resource {
   void reset_counts() { counts_ = {}; }
 
  private:
+  // A bucket is that long, or longer for a bandwidth of which it would hold only some requests:
+  // what is left at its end is lost.
   static constexpr std::uint64_t kBucketPs = 1'000'000;
+  static constexpr double kLeastCapacity = 1000;  // bytes
+  static std::uint64_t bucket_ps(double gbytes_per_s);
   static constexpr std::size_t kBuckets = 1024;
   static constexpr std::uint32_t kLookBack = 4;  // buckets
   struct Bucket {
@@ -34,6 +38,7 @@ class Resource {
   std::uint64_t queueing(std::uint32_t load, std::uint32_t bytes) const;
 
   std::mutex mutex_;
+  std::uint64_t bucket_ps_;
   std::uint32_t capacity_;  // bytes a bucket; 0: no limit
   double ps_per_byte_;
   std::array<Bucket, kBuckets> buckets_{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/plugin/resource.h"
 
+#include <algorithm>
 #include <random>
 
 #include "tests/unit/catch.h"
@@ -19,6 +20,16 @@ TEST_CASE("requests beyond the bandwidth are done when there is room") {
   std::uint64_t last = 0;
   for (int i = 0; i < 1000; ++i) last = std::max(last, one.use(0, 64));
   CHECK(last / 1e6 == Approx(64).epsilon(0.1));  // 64,000 bytes take 64 us
+}
+
+TEST_CASE("a bandwidth of less than a request a microsecond is a limit too") {
+  for (const double gbytes : {0.001, 0.06, 0.3}) {
+    Resource slow(gbytes);
+    std::uint64_t last = 0;
+    for (int i = 0; i < 500; ++i) last = std::max(last, slow.use(0, 72));
+    INFO(gbytes << " GB/s");
+    CHECK(500 * 72 / (static_cast<double>(last) / 1000) == Approx(gbytes).epsilon(0.12));
+  }
 }
 
 TEST_CASE("the mean delay is that of an M/D/1 queue") {
