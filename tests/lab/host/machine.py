@@ -6,6 +6,7 @@ import re
 import subprocess
 
 PLACE = pathlib.Path(__file__).parent.parent / "machines"
+THREAD_TO_THREAD_NS = 8  # of a description that does not tell; plugin/machine.cc has it too and says why
 MEMORY_MIB = 3072  # below the hole of the PC's address map, so that each node is one range
 
 
@@ -19,7 +20,8 @@ class Machine:
         self.cores = self.llcs * self.cores_per_llc
         self.cpus = self.cores * self.threads
         self.node_mib = MEMORY_MIB // self.nodes
-        self.way = self._ways()
+        self.routes = self._routes()
+        self.way = [[sum(self.json["links"][link]["latency_ns"] for link in route) for route in row] for row in self.routes]
 
     @classmethod
     def named(cls, name, build):
@@ -40,20 +42,28 @@ class Machine:
                              f"not '{description['name']}'")
         return cls(description, path)
 
-    def _ways(self):
-        """Nanoseconds that a request from node to node and its answer lose."""
-        way = [[0 if a == b else float("inf") for b in range(self.nodes)] for a in range(self.nodes)]
-        for link in self.json["links"]:
-            a, b = link["between"]
-            way[a][b] = way[b][a] = min(way[a][b], link["latency_ns"])
-        for over in range(self.nodes):
-            for a in range(self.nodes):
-                for b in range(self.nodes):
-                    way[a][b] = min(way[a][b], way[a][over] + way[over][b])
-        return way
+    def _routes(self):
+        """The numbers of the links from node to node, as plugin/routes.cc chooses them: least latency, then fewest links, then the first found."""
+        cost = [[(0, 0) if a == b else (float("inf"), 0) for b in range(self.nodes)] for a in range(self.nodes)]
+        routes = [[[] for _ in range(self.nodes)] for _ in range(self.nodes)]
+        directed = [(i, *pair) for i, link in enumerate(self.json["links"]) for pair in (link["between"], link["between"][::-1])]
+        better = True
+        while better:
+            better = False
+            for number, a, b in directed:
+                for start in range(self.nodes):
+                    latency, links = cost[start][a]
+                    found = latency + int(self.json["links"][number]["latency_ns"] * 1000), links + 1
+                    if found < cost[start][b] and latency < float("inf"):
+                        cost[start][b], routes[start][b] = found, [*routes[start][a], number]
+                        better = True
+        return routes
+
+    def core_of(self, cpu):
+        return cpu // self.threads
 
     def llc_of(self, cpu):
-        return cpu // self.threads // self.cores_per_llc
+        return self.core_of(cpu) // self.cores_per_llc
 
     def node_of(self, cpu):
         return self.llc_of(cpu) // self.llcs_per_node
@@ -76,22 +86,25 @@ class Machine:
         return words
 
     # ---- what validation expects ----------------------------------------------------------------------------
-    def instruction_ns(self):
-        return 1 / self.json["core"]["instructions_per_ns"]
+    def instruction_ns(self, shared=False):
+        """`shared`: the other hardware thread of the core runs too."""
+        core = self.json["core"]
+        return 1 / core["instructions_per_ns"] / (core["smt_share"] if shared else 1)
 
     def chase_ns(self, level, cpu=0, node=0):
         """private, llc or memory; eight loads and a branch of two instructions."""
         hop = self.instruction_ns() * 10 / 8
         if level == "private":
             return hop
-        llc = self.json["llc"]["latency_ns"]
         if level == "llc":
-            return llc + hop
-        return llc + self.json["memory"]["latency_ns"] + self.way[self.node_of(cpu)][node] + hop
+            return self.json["llc"]["latency_ns"] + hop
+        return self._line_ns([cpu], node, [self._memory_ns(cpu, node) + hop])[0]
 
     def handover_ns(self, a, b, home):
         """A write that takes the line from the other, and the other's read that fetches it; five instructions from there to its own write, and half
         of the three of a poll, for the write falls between two polls."""
+        if self.core_of(a) == self.core_of(b):
+            return self.json["core"].get("thread_to_thread_ns", THREAD_TO_THREAD_NS) + 6.5 * self.instruction_ns(shared=True)
         from_node, to_node = self.node_of(a), self.node_of(b)
         cost = 2 * self.json["llc"]["latency_ns"] + self.json["llc"]["core_to_core_ns"] + 6.5 * self.instruction_ns()
         if self.llc_of(a) == self.llc_of(b):
@@ -99,21 +112,28 @@ class Machine:
         around = (self.way[from_node][home] + self.way[home][to_node] + self.way[to_node][from_node]) / 2
         return cost + 2 * (self.json["fabric"]["latency_ns"] + around)
 
-    def stream_gbytes(self, count, remote_node=None):
-        """Returns the rate of `count` cores that read one node's memory: requests under way hide latency, M/D/1 queues on the way add delay."""
-        latency = self.json["llc"]["latency_ns"] + self.json["memory"]["latency_ns"] + self.way[remote_node or 0][0]
-        fixed = self.instruction_ns() * 1.4 + latency / self.json["core"]["stream_depth"]
-        stages = [64 / self.json["memory"]["gbytes_per_s"]]
-        if remote_node is not None:
-            stages.append(72 / self.links_between(remote_node, 0)["gbytes_per_s"])
-        line_ns = fixed
-        for _ in range(400):
-            wait = 0
-            for service in stages:
-                rho = min(0.95, count * service / line_ns)
-                wait += rho / (2 * (1 - rho)) * service
-            line_ns = 0.9 * line_ns + 0.1 * max(fixed + wait, count * max(stages))
-        return count * 64 / line_ns
+    def stream_gbytes(self, cpus, node):
+        """Returns the rate of all these CPUs of one node together that read memory of `node`: requests under way hide latency."""
+        cores = [self.core_of(cpu) for cpu in cpus]
+        fixed = [self.instruction_ns(cores.count(self.core_of(cpu)) > 1) * 1.4 + self._memory_ns(cpu, node) / self.json["core"]["stream_depth"]
+                 for cpu in cpus]
+        return sum(64 / line for line in self._line_ns(cpus, node, fixed))
 
-    def links_between(self, a, b):
-        return next((link for link in self.json["links"] if set(link["between"]) == {a, b}), None)
+    def _memory_ns(self, cpu, node):
+        return self.json["llc"]["latency_ns"] + self.json["memory"]["latency_ns"] + self.way[node][self.node_of(cpu)]
+
+    def _line_ns(self, cpus, node, fixed):
+        """The time in which each of these CPUs of one node gets a line of `node`: its part of `fixed`, and the M/D/1 queues at the controller, at each
+        link of the route and at the port of its cache. A CPU waits for one line at a time."""
+        stages = [(64 / self.json["memory"]["gbytes_per_s"], None)]
+        stages += [(72 / self.json["links"][link]["gbytes_per_s"], None) for link in self.routes[node][self.node_of(cpus[0])]]
+        port = self.json["fabric"]["port_gbytes_per_s"]
+        stages += [(64 / port, llc) for llc in {self.llc_of(cpu) for cpu in cpus} if port]
+        lines = list(fixed)
+        for _ in range(1000):
+            loads = [sum(service / line for cpu, line in zip(cpus, lines) if llc in (None, self.llc_of(cpu))) for service, llc in stages]
+            for i, cpu in enumerate(cpus):
+                met = [(service, load) for (service, llc), load in zip(stages, loads) if llc in (None, self.llc_of(cpu))]
+                queued = fixed[i] + sum(service * rho / (2 * (1 - rho)) for service, rho in ((service, min(0.95, load)) for service, load in met))
+                lines[i] = 0.9 * lines[i] + 0.1 * max(queued, lines[i] * max(load for _, load in met))
+        return lines

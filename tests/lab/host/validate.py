@@ -21,7 +21,7 @@ def plan(machine, whole):
         words.append(["chase", 0, 0, llc_kib, "llc"])
     words += [["chase", 0, node, 65536, "memory"] for node in range(machine.nodes)]
     words += [["stream", 0, 0]]
-    if machine.links_between(far, 0):
+    if far:
         words += [["stream", 0, machine.first_cpu(far)]]
     each = machine.cpus // machine.nodes
     for count in range(2, each + 1) if whole else [each]:
@@ -30,14 +30,14 @@ def plan(machine, whole):
 
 
 def pairs(machine, whole):
-    """All pairs of cores, or the first of each kind: same cache, same node, each other node."""
-    step = machine.threads
-    every = [(a, b) for a in range(0, machine.cpus, step) for b in range(a + step, machine.cpus, step)]
+    """All pairs of cores and the hardware threads of each core, or the first of each kind: same core, same cache, same node, each other node."""
+    firsts = range(0, machine.cpus, machine.threads)
+    every = [(a, b) for a in firsts for b in range(a + 1, machine.cpus) if b in firsts or machine.core_of(a) == machine.core_of(b)]
     if whole:
         return every
     kinds = {}
     for a, b in every:
-        kind = (machine.llc_of(a) == machine.llc_of(b), machine.node_of(a), machine.node_of(b))
+        kind = (machine.core_of(a) == machine.core_of(b), machine.llc_of(a) == machine.llc_of(b), machine.node_of(a), machine.node_of(b))
         if a == 0:
             kinds.setdefault(kind, (a, b))
     return list(kinds.values())
@@ -53,8 +53,8 @@ def expected(machine, words):
     if what == "stream":
         node, *cpus = rest
         away = machine.node_of(cpus[0])
-        figure = machine.stream_gbytes(len(cpus), None if away == node else away)
-        return f"stream of {len(cpus)} core{'s'[:len(cpus) > 1]} of node {away}, memory of node {node}", figure, "GB/s"
+        figure = machine.stream_gbytes(cpus, node)
+        return f"stream of {len(cpus)} CPU{'s'[:len(cpus) > 1]} of node {away}, memory of node {node}", figure, "GB/s"
     a, b, home = rest
     return f"hand-over CPU {a} to {b}", machine.handover_ns(a, b, home), "ns"
 
