@@ -74,6 +74,8 @@ void add_step(const RunStep& step, Sums& sums) {
 Sums add_up(const Run& run) {
   Sums sums;
   for (const RunStep& step : run.steps) add_step(step, sums);
+  sums.bytes = std::max(sums.bytes, run.bytes);
+  sums.off_node = std::max(sums.off_node, run.off_node_bytes);
   if (run.crossing_at_start && run.crossing_as_moved) {
     sums.remote_first = run.crossing_at_start;
     sums.remote_last = run.crossing_as_moved;
@@ -101,12 +103,17 @@ std::string nothing_sent_text(double off_node) {
   return "nothing to map: the ranks of this node sent each other nothing" + off_node_text(off_node);
 }
 
+std::string uncounted_text() {
+  return "nothing was counted: no process called MPI_Init with ondeloc's library";
+}
+
 // A mapping that saved the whole cost would gain less of the run than a move has to gain.
 bool has_no_stake(double cost, double run_seconds) {
   return run_seconds > 0 && cost < Options().least_gain * run_seconds;
 }
 
 Outcome outcome_of(const Run& run, const Sums& sums) {
+  if (!run.attached && sums.bytes + sums.off_node <= 0) return Outcome::kUncounted;
   if (sums.bytes <= 0) return Outcome::kSilent;
   if (sums.remaps > 0) return Outcome::kMoved;
   if (sums.kinds.empty()) return Outcome::kShort;
@@ -193,6 +200,7 @@ double missed_by(const Run& run) { return add_up(run).missed; }
 std::string verdict(const Run& run) {
   const Sums sums = add_up(run);
   const Outcome outcome = outcome_of(run, sums);
+  if (outcome == Outcome::kUncounted) return uncounted_text();
   if (outcome == Outcome::kSilent) return nothing_sent_text(sums.off_node);
   return (outcome == Outcome::kMoved ? moved_text(run, sums) : stayed_text(run, sums)) +
          off_node_text(sums.off_node);

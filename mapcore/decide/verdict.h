@@ -32,6 +32,10 @@ struct Run {
   std::vector<RunStep> steps;
   double saved = 0;       // seconds against no move at all, migrations paid; < 0: lost
   bool replayed = false;  // "would have moved"
+  bool attached = true;   // a process called MPI_Init with ondeloc's library
+  // The whole run sent them. Intervals lack bytes of before the ranks were placed, and a run whose
+  // ranks were never placed has no interval.
+  double bytes = 0, off_node_bytes = 0;
   // Share of all bytes between NUMA nodes if no rank had moved, and as the ranks moved. Empty: not
   // counted; then the first and the last interval stand for the run.
   std::optional<double> crossing_at_start = {}, crossing_as_moved = {};
@@ -44,12 +48,13 @@ std::optional<double> crossing_in_steps(const Run& run);
 
 // The kind of sentence that verdict() makes.
 enum class Outcome {
-  kSilent,   // the ranks sent each other nothing
-  kMoved,    // ranks moved, or would have
-  kShort,    // no decision was due before the end
-  kNoStake,  // messages take too little time for a mapping to matter
-  kMissed,   // a better mapping was found and not applied
-  kStayed,   // anything else
+  kUncounted,  // no process called MPI_Init with ondeloc's library
+  kSilent,     // the ranks sent each other nothing
+  kMoved,      // ranks moved, or would have
+  kShort,      // no decision was due before the end
+  kNoStake,    // messages take too little time for a mapping to matter
+  kMissed,     // a better mapping was found and not applied
+  kStayed,     // anything else
 };
 Outcome outcome(const Run& run);
 // Seconds that mappings would have saved that were found and not applied, predicted.

@@ -255,6 +255,10 @@ Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name)
   out.levels = levels_of(field(field(report, "totals"), "domains"));
   read_model(field(report, "model"), out);
   out.run = run_of(report);
+  out.run.attached = out.attached > 0;
+  for (const ReportedCell& cell : out.matrix) out.run.bytes += std::max(0.0, cell.bytes);
+  for (const ReportJson& cell : field(report, "off_node"))
+    out.run.off_node_bytes += amount(cell, "bytes");
   read_crossing(field(report, "totals"), out);
   out.mapper_cpu_ms = real(field(report, "totals"), "mapper_cpu_ms");
   out.wall_ms = real(field(report, "totals"), "wall_ms");
@@ -265,6 +269,13 @@ Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name)
   for (const ReportJson& note : field(report, "notes"))
     if (note.is_string()) out.notes.push_back(plain(note));
   return out;
+}
+
+// By its intervals: the matrix may have more.
+bool is_silent(const ReportRun& report) {
+  const auto& steps = report.run.steps;
+  return report.attached > 0 && std::none_of(steps.begin(), steps.end(),
+                                             [](const RunStep& step) { return step.bytes > 0; });
 }
 
 }  // namespace
@@ -329,7 +340,9 @@ Result<ReportRun> parse_report_run(std::string_view text, const std::string& nam
                                    ReportParts parts) {
   if (is_json_too_deep(text))
     return Error(fmt::format("report '{}': brackets nest deeper than {}", name, kMaxJsonDepth));
-  return run_of_json(parse_json(without_mark(text), parts), name);
+  auto run = run_of_json(parse_json(without_mark(text), parts), name);
+  if (parts == ReportParts::kWhole || !run || !is_silent(*run)) return run;
+  return run_of_json(parse_json(without_mark(text), ReportParts::kWhole), name);
 }
 
 Result<std::vector<ReportRun>> parse_job_report_runs(std::string_view text,

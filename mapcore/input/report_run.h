@@ -101,8 +101,8 @@ std::string adapters_text(const std::vector<ReportedAdapter>& adapters);
 // Lines on the energy, the memory traffic and the counters of the node; none for an older report.
 std::string use_text(const ReportedUse& use);
 
-// kSums: without the matrix, the topology and the model, which are most of a large report.
-// Thousands of reports are read faster so.
+// kSums: without the matrix, the topology and the model, which are most of a large report, unless
+// the intervals have no traffic. Thousands of reports are read faster so.
 enum class ReportParts { kWhole, kSums };
 Result<ReportRun> parse_report_run(std::string_view text, const std::string& name,
                                    ReportParts parts = ReportParts::kWhole);

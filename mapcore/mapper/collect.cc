@@ -125,6 +125,12 @@ std::string note_of_far_senders(const MapperState& state, const Report& report) 
       far.to_list());
 }
 
+double sum_of(const std::vector<ReportCell>& cells) {
+  double bytes = 0;
+  for (const ReportCell& cell : cells) bytes += static_cast<double>(cell.bytes);
+  return bytes;
+}
+
 // ", the node used 1.2 kJ", if that is known.
 std::string energy_phrase(const ReportEnergy& energy) {
   if (!energy.package_joules) return "";
@@ -214,6 +220,10 @@ Run run_of(const Report& report) {
     run.steps.push_back(std::move(step));
   }
   run.saved = saved_by(run);
+  run.attached = std::any_of(report.ranks.begin(), report.ranks.end(),
+                             [](const ReportRank& rank) { return rank.pid > 0; });
+  run.bytes = sum_of(report.matrix);
+  run.off_node_bytes = sum_of(report.off_node);
   run.crossing_at_start = report.remote_share_before;
   run.crossing_as_moved = report.remote_share_after;
   return run;
@@ -234,9 +244,7 @@ std::string moves_and_cost(const Report& report) {
 }  // namespace
 
 std::string summary_line(const Report& report) {
-  double bytes = 0, off_node = 0;
-  for (const ReportCell& cell : report.matrix) bytes += static_cast<double>(cell.bytes);
-  for (const ReportCell& cell : report.off_node) off_node += static_cast<double>(cell.bytes);
+  const double bytes = sum_of(report.matrix), off_node = sum_of(report.off_node);
   return fmt::format(
       "{}: {}, {} between them{}, {}{}", report.node, counted(report.ranks.size(), "rank"),
       bytes_text(bytes),

@@ -50,6 +50,8 @@ StepFate fate_of(const ReportRun& run) {
   if (!run.complete) return StepFate::kUnfinished;
   if (run.attached == 0) return StepFate::kUncounted;
   switch (outcome(run.run)) {
+    case Outcome::kUncounted:
+      return StepFate::kUncounted;
     case Outcome::kSilent:
       return StepFate::kSilent;
     case Outcome::kMoved:

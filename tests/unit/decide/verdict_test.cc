@@ -74,6 +74,25 @@ TEST_CASE("a run that moved no rank says why") {
         "nothing moved, because no decision was due before the run ended");
 }
 
+TEST_CASE("a run that nothing was counted of does not say that its ranks sent nothing") {
+  Run run = run_of({});
+  run.attached = false;
+  CHECK(outcome(run) == Outcome::kUncounted);
+  CHECK(verdict(run) == "nothing was counted: no process called MPI_Init with ondeloc's library");
+  run.off_node_bytes = 5e6;  // of processes from outside the tasks
+  CHECK(verdict(run) ==
+        "nothing to map: the ranks of this node sent each other nothing; 5 MB went to other nodes");
+}
+
+TEST_CASE("a run whose messages are in no interval ended before a decision was due") {
+  Run run = run_of({});
+  run.bytes = 8e6;
+  CHECK(outcome(run) == Outcome::kShort);
+  CHECK(verdict(run) == "nothing moved, because no decision was due before the run ended");
+  run.steps = {step(DecisionKind::kSilent, 0, 0)};  // then the messages came
+  CHECK(outcome(run) == Outcome::kShort);
+}
+
 TEST_CASE("a share of a hundred percent and more has no exponent") {
   CHECK(verdict(run_of({step(DecisionKind::kKeeps, 9, 0.997)})).find("take 100 % of the run") !=
         std::string::npos);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/input/report_run.h"
 
+#include <fmt/format.h>
+
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -44,6 +46,26 @@ TEST_CASE("the story of a report has its intervals, decisions and ranks") {
         "energy of the node in 1.5 s: packages 1.25 kJ, memory unknown (no?counter)\n"
         "memory traffic of the node: 1 kB, 40.0 % of it remote (measured)\n");
   CHECK(found->notes == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("bytes that are in no interval are known, from the sums of a report too") {
+  const auto outcome_of = [](const std::string& matrix, int pid, ReportParts parts) {
+    const auto found = parse_report_run(fmt::format(R"({{"intervals":[],"matrix":[{}],
+      "ranks":[{{"rank":0,"pid":{}}}],"off_node":[{{"src":0,"dst":-1,"bytes":7}}]}})",
+                                                    matrix, pid),
+                                        "r", parts);
+    REQUIRE(found.ok());
+    return outcome(found->run);
+  };
+  const std::string cell = R"({"src":0,"dst":1,"bytes":9,"messages":1})";
+  for (const ReportParts parts : {ReportParts::kWhole, ReportParts::kSums}) {
+    CHECK(outcome_of("", 5, parts) == Outcome::kSilent);
+    CHECK(outcome_of(cell, 5, parts) == Outcome::kShort);
+  }
+  CHECK(outcome_of("", 0, ReportParts::kWhole) == Outcome::kSilent);  // sent to other nodes only
+  const auto uncounted = parse_report_run(R"({"intervals":[],"ranks":[{"rank":0,"pid":0}]})", "r");
+  REQUIRE(uncounted.ok());
+  CHECK(outcome(uncounted->run) == Outcome::kUncounted);
 }
 
 TEST_CASE("no byte is between NUMA nodes if one node spans both packages") {

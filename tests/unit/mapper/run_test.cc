@@ -685,7 +685,7 @@ TEST_CASE(
   const auto one = lines(SiteLog::kLine);
   REQUIRE(one.size() == 1);
   CHECK(one[0].starts_with(std::string(1, kForLog) + "online, 4 ranks, 0 remaps, 0 migrations, "));
-  CHECK(one[0].find("; nothing to map: ") != std::string::npos);
+  CHECK(one[0].find("; nothing was counted: ") != std::string::npos);
   const auto more = lines(SiteLog::kVerbose);
   CHECK(more.size() > 2);
   for (const std::string& line : more) CHECK(line.front() == kForLog);

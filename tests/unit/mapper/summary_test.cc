@@ -32,6 +32,20 @@ TEST_CASE(
   CHECK(summary_line(report).find("other nodes") == std::string::npos);
 }
 
+TEST_CASE("the verdict of a step without intervals tells a silent one from others") {
+  Report report;
+  report.ranks.resize(2);
+  CHECK(verdict(run_of(report)).starts_with("nothing was counted: "));
+  report.ranks[1].pid = 12;
+  CHECK(verdict(run_of(report)).ends_with(" sent each other nothing"));
+  report.off_node = {{0, -1, 5'000'000, 1}};
+  CHECK(verdict(run_of(report)).ends_with("; 5 MB went to other nodes"));
+  report.matrix = {{0, 1, 1'000'000, 3}};
+  CHECK(verdict(run_of(report)) ==
+        "nothing moved, because no decision was due before the run ended; 5 MB went to other "
+        "nodes");
+}
+
 TEST_CASE("the verdict of a report uses its decisions") {
   Report report;
   ReportInterval interval;

@@ -83,6 +83,7 @@ TEST_CASE("a step has the fate that its report tells") {
   CHECK(fate_of({.kind = DecisionKind::kSmall, .gain = 0.2}) == StepFate::kMissed);
   CHECK(fate_of({.kind = DecisionKind::kRemaps, .saved = 0.2}) == StepFate::kMoved);
   CHECK(fate_of({.attached = false}) == StepFate::kUncounted);
+  CHECK(fate_of({.bytes = 0, .attached = false}) == StepFate::kUncounted);
   CHECK(fate_of({.complete = false}) == StepFate::kUnfinished);
   CHECK(name_of(StepFate::kUnfinished) == "unfinished");
 }
