@@ -46,11 +46,18 @@ const char* reason_of(DecisionKind kind) {
   }
 }
 
+// Looks with one decision that moved no rank.
+struct Looks {
+  DecisionKind kind = DecisionKind::kWaits;
+  std::size_t count = 0;
+  double missed = 0;  // seconds, predicted
+};
+
 struct Sums {
   double bytes = 0, off_node = 0, cost = 0, missed = 0;
   std::size_t looks = 0, remaps = 0, undone = 0;
   std::optional<double> remote_first, remote_last;
-  std::map<DecisionKind, std::size_t> kinds;  // of looks that moved no rank
+  std::map<DecisionKind, Looks> kinds;
 };
 
 void add_step(const RunStep& step, Sums& sums) {
@@ -66,8 +73,12 @@ void add_step(const RunStep& step, Sums& sums) {
     ++sums.remaps;
     if (kind == DecisionKind::kSlower) ++sums.undone;
   } else if (kind != DecisionKind::kSilent && !step.decision.acts()) {
-    ++sums.kinds[kind];
-    sums.missed += std::max(step.decision.gain, 0.0);
+    const double missed = std::max(step.decision.gain, 0.0);
+    Looks& looks = sums.kinds[kind];
+    looks.kind = kind;
+    ++looks.count;
+    looks.missed += missed;
+    sums.missed += missed;
   }
 }
 
@@ -142,24 +153,35 @@ std::string moved_text(const Run& run, const Sums& sums) {
                      of_the_run(std::abs(run.saved), run.seconds()), at_stake(run));
 }
 
+// REQUIRES: some look moved no rank.
+template <class Number>
+const Looks& largest(const Sums& sums, Number Looks::*of) {
+  return std::max_element(
+             sums.kinds.begin(), sums.kinds.end(),
+             [of](const auto& a, const auto& b) { return a.second.*of < b.second.*of; })
+      ->second;
+}
+
+std::string missed_text(const Run& run, const Sums& sums) {
+  const Looks& most = largest(sums, &Looks::missed);
+  return fmt::format("could have gained {}, predicted, but was not moved{} because {}",
+                     of_the_run(sums.missed, run.seconds()),
+                     most.missed < sums.missed ? ", mostly" : "", reason_of(most.kind));
+}
+
 std::string stayed_text(const Run& run, const Sums& sums) {
-  const auto most =
-      std::max_element(sums.kinds.begin(), sums.kinds.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
   const Outcome outcome = outcome_of(run, sums);
   if (outcome == Outcome::kShort)
     return "nothing moved, because no decision was due before the run ended";
   if (outcome == Outcome::kNoStake) return no_stake_text(sums.cost, run.seconds());
-  if (outcome == Outcome::kMissed)
-    return fmt::format("could have gained {}, predicted, but was not moved because {}",
-                       of_the_run(sums.missed, run.seconds()), reason_of(most->first));
-  const bool is_good = most->first == DecisionKind::kKeeps || most->first == DecisionKind::kSmall ||
-                       most->first == DecisionKind::kNearBest ||
-                       most->first == DecisionKind::kCheap;
+  if (outcome == Outcome::kMissed) return missed_text(run, sums);
+  const DecisionKind most = largest(sums, &Looks::count).kind;
+  const bool is_good = most == DecisionKind::kKeeps || most == DecisionKind::kSmall ||
+                       most == DecisionKind::kNearBest || most == DecisionKind::kCheap;
   return fmt::format("{}; messages take {}",
                      is_good ? "already as good as it gets: no mapping that is clearly better was "
                                "found"
-                             : fmt::format("not moved because {}", reason_of(most->first)),
+                             : fmt::format("not moved because {}", reason_of(most)),
                      at_stake(run));
 }
 

@@ -65,13 +65,26 @@ TEST_CASE("a run that moved no rank says why") {
   CHECK(verdict(run_of({step(DecisionKind::kSmall, 9, 0.2, 1e-5)}))
             .starts_with("already as good as it gets: "));
   CHECK(
-      verdict(run_of({step(DecisionKind::kSmall, 9, 0.2, 0.03),
-                      step(DecisionKind::kSmall, 9, 0.2, 0.01),
-                      step(DecisionKind::kFleeting, 9, 0.2, 0.02)})) ==
-      "could have gained 2 % of the run (60 ms), predicted, but was not moved because the gain is "
+      verdict(run_of(
+          {step(DecisionKind::kSmall, 9, 0.2, 0.03), step(DecisionKind::kSmall, 9, 0.2, 0.03)})) ==
+      "could have gained 3 % of the run (60 ms), predicted, but was not moved because the gain is "
       "below the threshold");
   CHECK(verdict(run_of({step(DecisionKind::kWaits, 9, 0.2)})) ==
         "nothing moved, because no decision was due before the run ended");
+}
+
+TEST_CASE("the reason for a gain that was missed is that of the largest part of it") {
+  std::vector<RunStep> steps(5, step(DecisionKind::kKeeps, 9, 0.2));
+  steps.resize(7, step(DecisionKind::kNoRoom, 9, 0.2, 0.3));
+  CHECK(verdict(run_of(steps))
+            .ends_with(", but was not moved because a NUMA node has no room for the memory that "
+                       "would follow"));
+  steps.resize(9, step(DecisionKind::kSmall, 9, 0.2, 0.05));
+  CHECK(verdict(run_of(steps))
+            .ends_with(", but was not moved, mostly because a NUMA node has no room for the memory "
+                       "that would follow"));
+  steps.resize(90, step(DecisionKind::kFleeting, 9, 0.2, -1));
+  CHECK(verdict(run_of(steps)).find("mostly because a NUMA node") != std::string::npos);
 }
 
 TEST_CASE("a run that nothing was counted of does not say that its ranks sent nothing") {
