@@ -96,7 +96,7 @@ Result<std::string> explain(const ReportRun& report, const ExplainCommand& optio
     if (index >= run.steps.size())
       return Error(fmt::format("--interval: the run has {}, numbered from 0",
                                counted(run.steps.size(), "interval")));
-    return interval_text(run.steps[index], index);
+    return interval_text(run, index);
   }
   std::string text = table_text(run, options.rank) + legend_text(run);
   if (options.rank >= 0) text += "\n" + rank_text(run, options.rank, report.ranks);

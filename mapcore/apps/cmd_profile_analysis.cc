@@ -152,7 +152,7 @@ std::string online_text(TrafficSource& source, const AnalysisOptions& options) {
   setup.machine = options.machine;
   const auto replay = replay_source(setup, source, options.profile.file);
   if (!replay) return "";
-  const std::string text = verdict(run_of(*replay, setup.loop.seconds));
+  const std::string text = verdict(run_of(*replay, setup.loop));
   return wrapped("with --ondeloc=online: " + text, kLineWidth, 2) + "\n";
 }
 

@@ -82,7 +82,7 @@ Result<std::string> run_replay(const ReplayCommand& options) {
   if (!source) return std::move(source).error();
   const auto replay = replay_source(options.setup, *source, options.file);
   if (!replay) return replay.error();
-  const Run run = run_of(*replay, options.setup.loop.seconds);
+  const Run run = run_of(*replay, options.setup.loop);
   return options.format == "json" ? to_json_text(*replay, run) : to_text(*replay, run);
 }
 

@@ -78,7 +78,7 @@ Result<ReportRun> replayed_report(const ReplaySetup& setup, InputFile file,
   describe_source(*source, report);
   describe_machine(run->layout.machine, report);
   describe_ranks(*run, *part, report);
-  report.run = run_of(run->replay, setup.loop.seconds);
+  report.run = run_of(run->replay, setup.loop);
   for (RunStep& step : report.run.steps)
     for (int& rank : step.moved)
       rank = RankNames{part->ranks, part->node}.of(static_cast<std::size_t>(rank));

@@ -115,14 +115,15 @@ std::string verdict_line(const std::string& sentence) {
 std::string verdict_text(const Run& run) { return verdict_line(verdict(run)); }
 std::string verdict_text(const Prospect& prospect) { return verdict_line(verdict(prospect)); }
 
-Run run_of(const Replay& replay, double seconds) {
+Run run_of(const Replay& replay, const ReplayOptions& loop) {
   Run run;
   run.replayed = true;
+  run.decide = loop.rule;
   run.saved = replay.start_cost - replay.cost - replay.migration;
   for (const ReplayStep& step : replay.steps) {
     RunStep one;
     one.begin = run.seconds();
-    one.end = one.begin + seconds;
+    one.end = one.begin + loop.seconds;
     one.bytes = step.bytes;
     one.off_node_bytes = step.off_node_bytes;
     one.cost = step.now.total;
@@ -130,7 +131,7 @@ Run run_of(const Replay& replay, double seconds) {
     one.remote_after = step.remote_after;
     one.peak_load = step.now.peak_load;
     one.decision = step.decision;
-    one.looked_seconds = step.seen * seconds;
+    one.looked_seconds = step.seen * loop.seconds;
     one.moved = step.ranks;
     run.steps.push_back(std::move(one));
   }

@@ -35,7 +35,7 @@ Result<ReplayedSource> replay_with_layout(const ReplaySetup& setup, TrafficSourc
 // `source` is opened from `file`.
 Result<Replay> replay_source(const ReplaySetup& setup, TrafficSource& source,
                              const std::string& file);
-Run run_of(const Replay& replay, double seconds);
+Run run_of(const Replay& replay, const ReplayOptions& loop);
 
 // "verdict: ...", in lines of at most 80 columns.
 std::string verdict_text(const Run& run);

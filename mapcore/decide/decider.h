@@ -99,6 +99,9 @@ struct Decision {
   bool acts() const { return moves() || kind == DecisionKind::kBrings; }
 };
 
+// The rule compares the gain of a mapping with its price; other rules look at the moves alone.
+constexpr bool weighs_gain(Decide rule) { return rule == Decide::kAuto || rule == Decide::kNever; }
+
 // rule: kAuto is the inequality above; kAlways applies every mapping that changes CPUs, as
 // published; kMany every mapping that changes the NUMA node of more than ranks / nodes ranks, as
 // the published program does (github.com/Tohoku-University-Takizawa-Lab/openmpi-3.1.4-deloc).
@@ -196,9 +199,7 @@ class Decider {
   bool tries() const { return options_.tries && options_.rule == Decide::kAuto; }
   bool is_too_cheap() const { return weighs_gain() && cost_now_ <= gain_needed(0); }
   double gain_needed(double migration) const;  // seconds
-  bool weighs_gain() const {
-    return options_.rule == Decide::kAuto || options_.rule == Decide::kNever;
-  }
+  bool weighs_gain() const { return ondeloc::weighs_gain(options_.rule); }
 
   DeciderOptions options_;
   PhaseClock phase_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
@@ -21,13 +22,32 @@ std::string head_of(const RunStep& step, std::size_t index) {
                      meaning_of(step.decision.kind));
 }
 
-// Lists the rules up to the rule that failed; a decision that moves ranks passes all rules.
-std::string rules_text(const Decision& decision) {
+// Nothing: the decision was made by the rules.
+std::optional<const char*> why_no_rules(DecisionKind kind) {
+  switch (kind) {
+    case DecisionKind::kReturns:
+    case DecisionKind::kSlower:
+      return "a move back is decided before them";
+    case DecisionKind::kBrings:
+      return "pages that follow are decided on before them";
+    case DecisionKind::kRepeats:
+      return "the moves are those of an earlier run";
+    case DecisionKind::kFollows:
+      return "the CPUs or GPUs left no choice";
+    default:
+      return std::nullopt;
+  }
+}
+
+// Lists the rules up to the rule that failed; a remap passes all rules that its decide= asks.
+std::string rules_text(const Run& run, DecisionKind kind) {
   std::string text = "rules\n";
+  if (const auto why = why_no_rules(kind)) return text + fmt::format("  not asked: {}\n", *why);
   for (const Rule& rule : rules()) {
     const bool failed =
-        std::find(rule.failed.begin(), rule.failed.end(), decision.kind) != rule.failed.end();
-    text += fmt::format("  {:<58} {}\n", rule.question, failed ? "no" : "yes");
+        std::find(rule.failed.begin(), rule.failed.end(), kind) != rule.failed.end();
+    const char* passed = rule.is_asked(run) ? "yes" : "not asked";
+    text += fmt::format("  {:<58} {}\n", rule.question, failed ? "no" : passed);
     if (failed) return text + "  later rules were not asked\n";
   }
   return text;
@@ -35,12 +55,19 @@ std::string rules_text(const Decision& decision) {
 
 const char* gain_of(DecisionKind kind) {
   if (kind == DecisionKind::kSlower) return "gain of moving back, measured";
+  if (kind == DecisionKind::kReturns) return "gain of moving back";
   if (kind == DecisionKind::kBrings) return "gain expected of the memory";
   return "gain of the new mapping";
 }
 
-std::string numbers_text(const RunStep& step) {
+// The return to the start is decided by the loss alone.
+bool compares_gain(const Run& run, DecisionKind kind) {
+  return weighs_gain(run.decide) && kind != DecisionKind::kReturns;
+}
+
+std::string numbers_text(const Run& run, const RunStep& step) {
   const Decision& decision = step.decision;
+  const bool compares = compares_gain(run, decision.kind);
   std::string text = fmt::format(
       "  sent on the node             {}{}\n", bytes_text(step.bytes),
       step.remote_before ? fmt::format(", {:.0f} % between NUMA nodes", 100 * *step.remote_before)
@@ -50,9 +77,9 @@ std::string numbers_text(const RunStep& step) {
   };
   row("cost of these messages", step.cost, share_of(step.cost, step.end - step.begin));
   row(gain_of(decision.kind), decision.gain, share_of(decision.gain, step.looked_seconds));
-  row("gain has to exceed", decision.threshold, "");
+  if (compares) row("gain has to exceed", decision.threshold, "");
   row("price of moving", decision.migration, "");
-  row("time in which it has to pay", decision.horizon, "");
+  if (compares) row("time in which it has to pay", decision.horizon, "");
   row("lost so far by moving", decision.ledger, decision.ledger < 0 ? ", that is saved" : "");
   return "numbers (times are predicted, of the interval's messages)\n" + text;
 }
@@ -63,20 +90,16 @@ std::string moved_text(const RunStep& step) {
                      fmt::join(step.moved, ", "));
 }
 
-bool has_rules(DecisionKind kind) {
-  return kind != DecisionKind::kFollows && kind != DecisionKind::kRepeats &&
-         kind != DecisionKind::kBrings;
-}
-
 }  // namespace
 
 std::string meaning_of(DecisionKind kind) {
   return decisions()[static_cast<std::size_t>(kind)].meaning;
 }
 
-std::string interval_text(const RunStep& step, std::size_t index) {
-  return head_of(step, index) + moved_text(step) + numbers_text(step) +
-         (has_rules(step.decision.kind) ? rules_text(step.decision) : "");
+std::string interval_text(const Run& run, std::size_t index) {
+  const RunStep& step = run.steps[index];
+  return head_of(step, index) + moved_text(step) + numbers_text(run, step) +
+         rules_text(run, step.decision.kind);
 }
 
 }  // namespace ondeloc

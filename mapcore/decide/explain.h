@@ -11,7 +11,7 @@
 namespace ondeloc {
 
 std::string meaning_of(DecisionKind kind);
-// Several lines.
-std::string interval_text(const RunStep& step, std::size_t index);
+// Several lines. REQUIRES: the run has this step.
+std::string interval_text(const Run& run, std::size_t index);
 
 }  // namespace ondeloc

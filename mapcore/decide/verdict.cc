@@ -249,22 +249,36 @@ double saved_by(const Run& run) {
   return saved;
 }
 
+namespace {
+
+bool in_any_run(const Run&) { return true; }
+bool by_gain(const Run& run) { return weighs_gain(run.decide); }
+bool by_count(const Run& run) { return run.decide == Decide::kMany; }
+// A replay has no pace but that of the recorded mapping.
+bool by_pace(const Run& run) { return run.decide == Decide::kAuto && !run.replayed; }
+
+}  // namespace
+
 std::span<const Rule> rules() {
   static const std::vector<Rule> kRules = {
-      {"is a decision due?", {DecisionKind::kWaits}},
-      {"did ranks of the node send each other anything?", {DecisionKind::kSilent}},
-      {"can ondeloc bind the ranks?", {DecisionKind::kFixed}},
-      {"do the messages take longer than the least gain of a move?", {DecisionKind::kCheap}},
-      {"is the program's pace without moves known?", {DecisionKind::kEarly}},
-      {"could any mapping reach the least gain of a move?", {DecisionKind::kNearBest}},
-      {"did the algorithm find a mapping?", {DecisionKind::kFailed}},
-      {"is it better than the mapping in force?", {DecisionKind::kKeeps}},
-      {"is the gain above the threshold, migration included?", {DecisionKind::kSmall}},
-      {"did this or the previous pattern outlast one interval?", {DecisionKind::kFleeting}},
-      {"have earlier moves paid off?", {DecisionKind::kUnpaid}},
-      {"has every NUMA node room for the memory?", {DecisionKind::kNoRoom}},
-      {"do enough ranks change node or cache (decide=many)?", {DecisionKind::kFew}},
-      {"does decide= permit moves?", {DecisionKind::kWatched}},
+      {"is a decision due?", {DecisionKind::kWaits}, in_any_run},
+      {"did ranks of the node send each other anything?", {DecisionKind::kSilent}, in_any_run},
+      {"can ondeloc bind the ranks?", {DecisionKind::kFixed}, in_any_run},
+      {"is the program's pace without moves known?", {DecisionKind::kEarly}, by_pace},
+      {"do the messages take longer than the least gain of a move?",
+       {DecisionKind::kCheap},
+       by_gain},
+      {"could any mapping reach the least gain of a move?", {DecisionKind::kNearBest}, by_gain},
+      {"did the algorithm find a mapping?", {DecisionKind::kFailed}, in_any_run},
+      {"is it better than the mapping in force?", {DecisionKind::kKeeps}, by_gain},
+      {"is the gain above the threshold, migration included?", {DecisionKind::kSmall}, by_gain},
+      {"did this or the previous pattern outlast one interval?",
+       {DecisionKind::kFleeting},
+       by_gain},
+      {"have earlier moves paid off?", {DecisionKind::kUnpaid}, by_gain},
+      {"has every NUMA node room for the memory?", {DecisionKind::kNoRoom}, by_gain},
+      {"do enough ranks change node or cache (decide=many)?", {DecisionKind::kFew}, by_count},
+      {"does decide= permit moves?", {DecisionKind::kWatched}, in_any_run},
   };
   return kRules;
 }

@@ -32,7 +32,8 @@ struct Run {
   std::vector<RunStep> steps;
   double saved = 0;       // seconds against no move at all, migrations paid; < 0: lost
   bool replayed = false;  // "would have moved"
-  bool attached = true;   // a process called MPI_Init with ondeloc's library
+  Decide decide = Decide::kAuto;
+  bool attached = true;  // a process called MPI_Init with ondeloc's library
   // The whole run sent them. Intervals lack bytes of before the ranks were placed, and a run whose
   // ranks were never placed has no interval.
   double bytes = 0, off_node_bytes = 0;
@@ -82,10 +83,12 @@ std::string at_stake(const Run& run);
 // price of a last move.
 double saved_by(const Run& run);
 
-// The rules of a decision in their order. A decision that moves no rank failed at one of them.
+// The rules of a decision in their order, which is that of Decider. A decision that moves no rank
+// failed at one of them.
 struct Rule {
   std::string_view question;
   std::vector<DecisionKind> failed;  // kinds that say no
+  bool (*is_asked)(const Run& run);
 };
 std::span<const Rule> rules();
 

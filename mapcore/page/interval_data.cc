@@ -65,7 +65,7 @@ nlohmann::ordered_json decision_data(const Run& run) {
     const RunStep& step = run.steps[i];
     out.push_back({i, fmt::format("{} to {}", seconds_text(step.begin), seconds_text(step.end)),
                    name_of(step.decision.kind), step.moved.size(), meaning_of(step.decision.kind),
-                   interval_text(step, i)});
+                   interval_text(run, i)});
   }
   return out;
 }

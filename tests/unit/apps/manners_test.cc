@@ -208,6 +208,23 @@ TEST_CASE("explain tells what was decided in each interval, and at which rule it
   CHECK(strange.err == "ondeloc: --rank: the run has 4 ranks, numbered 0-3\n");
 }
 
+TEST_CASE("explain of a replayed run answers no rule that decide= leaves out") {
+  const TempDir dir;
+  const std::string series = two_pairs(dir, 1'000'000'000);
+  const auto explained = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"explain", series, "-t", kTopology, "--interval", "0"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = run_command(dir, words);
+    CAPTURE(ran.err);
+    CHECK(ran.status == 0);
+    return ran.out;
+  };
+  const std::string rule = "is it better than the mapping in force?                    ";
+  CHECK(explained({}).find(rule + "yes\n") != std::string::npos);
+  CHECK(explained({"--always"}).find(rule + "not asked\n") != std::string::npos);
+  CHECK(explained({"--many"}).find(rule + "not asked\n") != std::string::npos);
+}
+
 TEST_CASE("a report of another version, and one that is cut off, are refused in one sentence") {
   const TempDir dir;
   write_inputs(dir);

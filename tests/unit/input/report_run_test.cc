@@ -68,6 +68,17 @@ TEST_CASE("bytes that are in no interval are known, from the sums of a report to
   CHECK(outcome(uncounted->run) == Outcome::kUncounted);
 }
 
+TEST_CASE("a run knows the rule of its decisions") {
+  const auto rule_of = [](const std::string& options) {
+    const auto found = parse_report_run(R"({"intervals":[],"ranks":[])" + options + "}", "r");
+    REQUIRE(found.ok());
+    return found->run.decide;
+  };
+  CHECK(rule_of(R"(,"options":{"decide":"always"})") == Decide::kAlways);
+  CHECK(rule_of(R"(,"options":{"decide":5})") == Decide::kAuto);
+  CHECK(rule_of("") == Decide::kAuto);
+}
+
 TEST_CASE("no byte is between NUMA nodes if one node spans both packages") {
   const std::string totals =
       R"("intervals":[],"ranks":[],"totals":{"domains":[{"domain":"machine","bytes_before":8,
