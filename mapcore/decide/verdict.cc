@@ -169,7 +169,14 @@ std::string missed_text(const Run& run, const Sums& sums) {
                      most.missed < sums.missed ? ", mostly" : "", reason_of(most.kind));
 }
 
+// The cost is not known of messages that are in no interval.
+std::string bound_once_text(const Run& run, const Sums& sums) {
+  const std::string messages = sums.cost > 0 ? "; messages take " + at_stake(run) : "";
+  return "ranks were bound once, when the step started" + messages;
+}
+
 std::string stayed_text(const Run& run, const Sums& sums) {
+  if (run.bound_once) return bound_once_text(run, sums);
   const Outcome outcome = outcome_of(run, sums);
   if (outcome == Outcome::kShort)
     return "nothing moved, because no decision was due before the run ended";

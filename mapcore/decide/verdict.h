@@ -33,7 +33,8 @@ struct Run {
   double saved = 0;       // seconds against no move at all, migrations paid; < 0: lost
   bool replayed = false;  // "would have moved"
   Decide decide = Decide::kAuto;
-  bool attached = true;  // a process called MPI_Init with ondeloc's library
+  bool bound_once = false;  // mode static
+  bool attached = true;     // a process called MPI_Init with ondeloc's library
   // The whole run sent them. Intervals lack bytes of before the ranks were placed, and a run whose
   // ranks were never placed has no interval.
   double bytes = 0, off_node_bytes = 0;

@@ -14,6 +14,7 @@
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/options/option_enums.h"
+#include "mapcore/options/options.h"
 #include "mapcore/profile/job_report.h"
 #include "mapcore/report/report_version.h"
 
@@ -258,6 +259,7 @@ Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name)
   out.run = run_of(report);
   out.run.decide = parse_enum<Decide>(plain(field(field(report, "options"), "decide")))
                        .value_or(Decide::kAuto);  // older reports do not tell
+  out.run.bound_once = out.mode == mode_name(Mode::kStatic);
   out.run.attached = out.attached > 0;
   for (const ReportedCell& cell : out.matrix) out.run.bytes += std::max(0.0, cell.bytes);
   for (const ReportJson& cell : field(report, "off_node"))

@@ -220,6 +220,7 @@ Run run_of(const Report& report) {
     run.steps.push_back(std::move(step));
   }
   run.saved = saved_by(run);
+  run.bound_once = report.mode == mode_name(Mode::kStatic);
   run.attached = std::any_of(report.ranks.begin(), report.ranks.end(),
                              [](const ReportRank& rank) { return rank.pid > 0; });
   run.bytes = sum_of(report.matrix);

@@ -73,6 +73,20 @@ TEST_CASE("a run that moved no rank says why") {
         "nothing moved, because no decision was due before the run ended");
 }
 
+TEST_CASE("a run whose ranks were bound once does not say that they may not be moved") {
+  Run run = run_of({step(DecisionKind::kFixed, 9, 0.2)});
+  CHECK(verdict(run).starts_with("not moved because no rank may be moved"));
+  run.bound_once = true;
+  CHECK(verdict(run) ==
+        "ranks were bound once, when the step started; messages take 20 % of the run (200 ms), "
+        "predicted");
+  run.steps.clear();
+  run.bytes = 9;
+  CHECK(verdict(run) == "ranks were bound once, when the step started");
+  run.bytes = 0;
+  CHECK(verdict(run) == "nothing to map: the ranks of this node sent each other nothing");
+}
+
 TEST_CASE("the reason for a gain that was missed is that of the largest part of it") {
   std::vector<RunStep> steps(5, step(DecisionKind::kKeeps, 9, 0.2));
   steps.resize(7, step(DecisionKind::kNoRoom, 9, 0.2, 0.3));

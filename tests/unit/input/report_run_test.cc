@@ -68,6 +68,18 @@ TEST_CASE("bytes that are in no interval are known, from the sums of a report to
   CHECK(outcome(uncounted->run) == Outcome::kUncounted);
 }
 
+TEST_CASE("the verdict of a static step says that its ranks were bound once") {
+  const auto told = [](const std::string& mode) {
+    const auto found = parse_report_run(R"({"mode":")" + mode + R"(","ranks":[],"intervals":
+      [{"t":1,"bytes":9,"cost_before":0.1,"decision":"fixed"}]})",
+                                        "r");
+    REQUIRE(found.ok());
+    return verdict(found->run);
+  };
+  CHECK(told("static").starts_with("ranks were bound once, when the step started; messages take "));
+  CHECK(told("online").starts_with("not moved because "));
+}
+
 TEST_CASE("a run knows the rule of its decisions") {
   const auto rule_of = [](const std::string& options) {
     const auto found = parse_report_run(R"({"intervals":[],"ranks":[])" + options + "}", "r");
