@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -183,6 +184,12 @@ constexpr Metric kMetrics[] = {
      [](const ReportRun& r) -> std::optional<double> { return r.use.cache_misses; }},
 };
 
+// A requeued job runs its steps again under their numbers.
+std::string restarts_label(const ReportRun& report, const char* quote) {
+  if (report.restarts == 0) return "";
+  return fmt::format(",restarts={0}{1}{0}", quote, report.restarts);
+}
+
 // The text format of Prometheus, version 0.0.4.
 std::string to_prometheus(const std::vector<ReportRun>& reports) {
   std::string text;
@@ -192,8 +199,9 @@ std::string to_prometheus(const std::vector<ReportRun>& reports) {
     for (const ReportRun& report : reports) {
       const auto value = metric.get(report);
       if (!value) continue;
-      text += fmt::format("ondeloc_{}{{job=\"{}\",step=\"{}\",node=\"{}\"}} {}\n", metric.name,
-                          report.job, report.step, escaped(report.node, "\"\\"), *value);
+      text += fmt::format("ondeloc_{}{{job=\"{}\",step=\"{}\",node=\"{}\"{}}} {}\n", metric.name,
+                          report.job, report.step, escaped(report.node, "\"\\"),
+                          restarts_label(report, "\""), *value);
     }
   }
   return text;
@@ -204,7 +212,8 @@ std::string to_influx(const std::vector<ReportRun>& reports) {
   std::string text;
   for (const ReportRun& report : reports) {
     const std::string node = report.node.empty() ? "unknown" : escaped(report.node, ",= \\");
-    text += fmt::format("ondeloc,job={},step={},node={} ", report.job, report.step, node);
+    text += fmt::format("ondeloc,job={},step={},node={}{} ", report.job, report.step, node,
+                        restarts_label(report, ""));
     std::string fields;
     for (const Metric& metric : kMetrics)
       if (const auto value = metric.get(report))
@@ -223,6 +232,7 @@ std::string to_json_text(const std::vector<ReportRun>& reports) {
                                   {"verdict", verdict(report.run)}};
     for (const Metric& metric : kMetrics)
       if (const auto value = metric.get(report)) one[metric.name] = *value;
+    if (report.restarts > 0) one["restarts"] = report.restarts;
     one["domains"] = nlohmann::json::array();
     for (const Domain domain : used_domains(report.levels)) {
       const auto d = static_cast<std::size_t>(domain);

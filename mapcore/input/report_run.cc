@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 
 #include "mapcore/base/ids.h"
@@ -203,6 +204,7 @@ void read_origin(const ReportJson& origin, ReportRun& out) {
   if (!origin.is_object()) return;
   const std::string program = plain(field(origin, "program"));
   out.program = program.substr(program.rfind('/') + 1);
+  out.restarts = parse_unsigned(plain(field(origin, "restarts")), UINT32_MAX).value_or(0);
   for (const auto& [key, value] : origin.items())
     out.origin.emplace_back(printable(key), plain(value));
 }

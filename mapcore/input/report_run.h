@@ -67,7 +67,7 @@ struct ReportedUse {
 
 struct ReportRun {
   std::string node, mode, algorithm;
-  std::uint64_t job = 0, step = 0;
+  std::uint64_t job = 0, restarts = 0, step = 0;  // restarts: of a requeued job
   std::string program;  // of the first rank, without its folder; empty: unknown
   std::vector<std::pair<std::string, std::string>> origin;  // program, user, versions, ...
   std::vector<ReportedNuma> numa;

@@ -127,11 +127,10 @@ SiteSums& SiteSums::operator+=(const SiteSums& other) {
 }
 
 SiteReport site_report_of(const ReportRun& run, uid_t owner, std::time_t written) {
-  SiteReport report{run.job, 0,     run.step, run.node,     run.program,
-                    {},      owner, written,  fate_of(run), sums_of(run)};
+  SiteReport report{run.job, run.restarts, run.step, run.node,     run.program,
+                    {},      owner,        written,  fate_of(run), sums_of(run)};
   for (const auto& [key, value] : run.origin) {
     if (key == "partition") report.partition = value;
-    if (key == "restarts") report.restarts = parse_unsigned(value, UINT32_MAX).value_or(0);
     if (key == "user" && owner == 0) report.user = user_of(value);
   }
   return report;

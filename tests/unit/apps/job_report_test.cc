@@ -29,6 +29,7 @@ struct Node {
   std::vector<Cell> near, beyond;
   int rest = 0;  // bytes of the first rank that no cell holds
   int step = 0;
+  int restarts = 0;  // of the job
 };
 
 // Writes a report as the mapper does, without the parts that are not read here.
@@ -40,10 +41,14 @@ std::string write_report(const TempDir& dir, const Node& node) {
     for (const Cell& cell : node.beyond) bytes += cell.src == rank ? cell.bytes : 0;
     if (bytes > 0) off.push_back({{"src", rank}, {"bytes", bytes}, {"messages", 2}});
   }
-  const std::string path = dir.file("r." + node.name + ".json");
-  write_text(path, R"({"version":1,"job":7,"step":)" + std::to_string(node.step) + R"(,"node":")" +
-                       node.name + R"(","ranks":)" + ranks.dump() + R"(,"matrix":)" +
-                       cells_text(node.near) + R"(,"off_node":)" + off.dump() +
+  const std::string restarts = std::to_string(node.restarts),
+                    run = node.restarts > 0 ? ".r" + restarts : "",
+                    path = dir.file("r." + node.name + run + ".json");
+  const std::string origin =
+      node.restarts > 0 ? R"("origin":{"restarts":")" + restarts + R"("},)" : "";
+  write_text(path, R"({"version":1,"job":7,"step":)" + std::to_string(node.step) + "," + origin +
+                       R"("node":")" + node.name + R"(","ranks":)" + ranks.dump() +
+                       R"(,"matrix":)" + cells_text(node.near) + R"(,"off_node":)" + off.dump() +
                        R"(,"off_node_matrix":)" + cells_text(node.beyond) +
                        R"(,"intervals":[],"notes":["told"]})");
   return path;
@@ -107,6 +112,27 @@ TEST_CASE("a job report is shown node by node, and names its kind elsewhere") {
   CHECK(unfolded(replayed.err)
             .find("is the report of a job, which holds no traffic over time; "
                   "give the report of one node") != std::string::npos);
+}
+
+TEST_CASE("report tells monitoring which run of a requeued job it is of") {
+  const TempDir dir;
+  const std::string first = write_report(dir, kFirst),
+                    again = write_report(dir, {"n0", {0, 1}, {}, {}, 0, 0, 2});
+  const auto told = [&](const char* format) {
+    const Ran ran = run_command(dir, {"report", first, again, "-f", format});
+    CHECK(ran.status == 0);
+    return ran.out;
+  };
+  const std::string prom = told("prom"), influx = told("influx");
+  CAPTURE(prom, influx);
+  CHECK(prom.find("\nondeloc_ranks{job=\"7\",step=\"0\",node=\"n0\"} 2\n"
+                  "ondeloc_ranks{job=\"7\",step=\"0\",node=\"n0\",restarts=\"2\"} 2\n") !=
+        prom.npos);
+  CHECK(influx.starts_with("ondeloc,job=7,step=0,node=n0 "));
+  CHECK(influx.find("\nondeloc,job=7,step=0,node=n0,restarts=2 ") != influx.npos);
+  const auto json = nlohmann::json::parse(told("json"));
+  CHECK_FALSE(json[0].contains("restarts"));
+  CHECK(json[1]["restarts"] == 2);
 }
 
 TEST_CASE("reports that do not belong together are refused") {
