@@ -153,6 +153,18 @@ void add_job_options(CLI::App& command, SiteCommand& options) {
   user->type_name("UID")->needs(verdicts);
 }
 
+// A timer whose --remove-older was ignored would let the directory grow.
+void refuse_options_of_account(CLI::App& command) {
+  CLI::Option *verdicts = command.get_option("--verdicts"),
+              *containers = command.get_option("--containers");
+  verdicts->excludes(containers);
+  for (const char* name :
+       {"--since", "--format", "--cluster", "--top", "--remove-older", "--remove-above"}) {
+    verdicts->excludes(command.get_option(name));
+    containers->excludes(command.get_option(name));
+  }
+}
+
 void add_removal_options(CLI::App& command, SiteCommand& options) {
   command
       .add_option("--remove-older", options.older,
@@ -194,6 +206,7 @@ void add_site(CLI::App& app, Job& job) {
       ->check(CLI::Range(1, 1 << 20));
   add_removal_options(*command, *options);
   add_job_options(*command, *options);
+  refuse_options_of_account(*command);
   command->footer(examples(
       {"ondeloc site reports --since 7d", "ondeloc site reports -f prometheus -o ondeloc.prom",
        "ondeloc site reports --remove-older 90d", "ondeloc site reports --verdicts 12 --user 1000",

@@ -38,6 +38,33 @@ TEST_CASE("outside of a step the mounts have the installation's paths") {
   CHECK(tells(ran, "scontrol show config | grep SlurmdSpoolDir"));
 }
 
+TEST_CASE("site refuses options that neither verdicts nor the mounts of containers obey") {
+  const TempDir dir;
+  const std::vector<std::vector<std::string>> others = {
+      {"--since", "7d"}, {"--format", "json"},     {"--cluster", "c"},
+      {"--top", "3"},    {"--remove-older", "1d"}, {"--remove-above", "1GB"}};
+  const std::vector<std::string> verdicts{"--verdicts", "12", "--user", "1000"},
+      mounts{"--containers"};
+  const auto refuses = [&](const std::vector<std::string>& use,
+                           const std::vector<std::string>& other) {
+    std::vector<std::string> words{"site", dir.file("")};
+    words.insert(words.end(), use.begin(), use.end());
+    words.insert(words.end(), other.begin(), other.end());
+    const Ran ran = run_command(dir, words);
+    CAPTURE(words, ran.out, ran.err);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK(ran.err.find(use[0]) != std::string::npos);
+    CHECK(ran.err.find(other[0]) != std::string::npos);
+  };
+  for (const std::vector<std::string>& other : others) {
+    refuses(verdicts, other);
+    refuses(mounts, other);
+  }
+  refuses(verdicts, mounts);
+  CHECK(run_command(dir, {"site", "--containers", "-o", dir.file("mounts")}).status == 0);
+}
+
 TEST_CASE("site needs a directory, except for the mounts of containers") {
   const TempDir dir;
   const Ran ran = run_command(dir, {"site"});
