@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "mapcore/apps/overview.h"
 #include "mapcore/apps/replayed_report.h"
@@ -265,19 +267,45 @@ Result<std::vector<ReportRun>> read_runs(InputFile file, const std::string& path
   return std::vector<ReportRun>{*std::move(run)};
 }
 
+// The files of the runs: of each node in a step there is one report. A replay may be told beside
+// another of the same step, but prom and influx know a run by its labels only.
+class GivenRuns {
+ public:
+  explicit GivenRuns(const std::string& format)
+      : by_labels_(format == "prom" || format == "influx") {}
+
+  Status add(const ReportRun& run, const std::string& file) {
+    if (run.run.replayed && !by_labels_) return {};
+    const auto [at, is_new] =
+        file_of_.try_emplace({run.job, run.restarts, run.step, run.node}, file);
+    if (is_new) return {};
+    return Error(fmt::format("'{}' and '{}' are both of {}; give one of them", at->second, file,
+                             run_name(run, "a run without a job")));
+  }
+
+ private:
+  using Labels = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string>;
+  bool by_labels_;
+  std::map<Labels, std::string> file_of_;
+};
+
 Result<std::vector<ReportRun>> read_reports(const ReportCommand& options) {
   std::vector<ReportRun> reports;
+  GivenRuns given(options.format);
   bool is_replayed = false;  // one of the files
   std::string recorded;      // the first of the others
   for (const std::string& path : options.files) {
     auto file = load_input(path);
     if (!file) return std::move(file).error();
+    const std::string name = file->name;
     if (!is_report(file->kind))
       is_replayed = true;
     else if (recorded.empty())
-      recorded = file->name;
+      recorded = name;
     auto runs = read_runs(*std::move(file), path, options.setup);
     if (!runs) return std::move(runs).error();
+    for (const ReportRun& run : *runs)
+      if (Status good = given.add(run, name); !good) return std::move(good).error();
     std::move(runs->begin(), runs->end(), std::back_inserter(reports));
   }
   if (is_replayed) return reports;

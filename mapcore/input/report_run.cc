@@ -299,6 +299,14 @@ std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& 
   return node.empty() ? name : name + " on " + shorten(node);
 }
 
+std::string restart_text(const ReportRun& run) {
+  return run.restarts > 0 ? fmt::format(", restart {}", run.restarts) : "";
+}
+
+std::string run_name(const ReportRun& run, const std::string& without_job) {
+  return step_name(run.job, run.step, run.node, without_job) + restart_text(run);
+}
+
 namespace {
 
 std::string counters_text(const ReportedUse& use) {

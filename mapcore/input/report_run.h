@@ -95,6 +95,11 @@ struct ReportRun {
 std::string step_name(std::uint64_t job, std::uint64_t step, const std::string& node,
                       const std::string& without_job = "run");
 
+// ", restart 2" of a requeued job; empty otherwise.
+std::string restart_text(const ReportRun& run);
+// "job 12 step 0 on n1, restart 2".
+std::string run_name(const ReportRun& run, const std::string& without_job = "run");
+
 // A line for each adapter.
 std::string adapters_text(const std::vector<ReportedAdapter>& adapters);
 

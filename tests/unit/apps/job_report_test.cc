@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,43 @@ TEST_CASE("a job report is shown node by node, and names its kind elsewhere") {
   CHECK(unfolded(replayed.err)
             .find("is the report of a job, which holds no traffic over time; "
                   "give the report of one node") != std::string::npos);
+}
+
+TEST_CASE("report refuses a second report of a node in a step, in every format") {
+  const TempDir dir;
+  const std::string a = write_report(dir, kFirst), b = write_report(dir, kSecond),
+                    again = write_report(dir, {"n0", {0, 1}, {}, {}, 0, 0, 2}),
+                    copy = dir.file("copy.json"), job = dir.file("job.json");
+  std::filesystem::copy_file(again, copy);
+  REQUIRE(run_command(dir, {"profile", "merge", a, b, "-o", job}).status == 0);
+  for (const char* format : {"text", "html", "json", "prom", "influx"}) {
+    const auto refuses = [&](const std::string& one, const std::string& other,
+                             const std::string& run) {
+      const Ran ran = run_command(dir, {"report", one, other, "-f", format});
+      CAPTURE(format, ran.err);
+      CHECK(ran.status == 1);
+      CHECK(ran.out.empty());
+      CHECK(unfolded(ran.err).find("are both of job 7 step 0 on " + run + "; give one of them") !=
+            std::string::npos);
+    };
+    refuses(a, a, "n0");
+    refuses(job, b, "n1");
+    refuses(again, copy, "n0, restart 2");
+    CHECK(run_command(dir, {"report", job, again, "-f", format}).status == 0);
+  }
+}
+
+TEST_CASE("replays of one step are told together where nobody has to tell them by labels") {
+  const TempDir dir;
+  const std::string profile = write_profile(dir, 2, {{5, 0, 1, 10}});
+  const auto told = [&](const char* format) {
+    return run_command(dir, {"report", profile, profile, "-t", "core:2 pu:1", "-f", format});
+  };
+  for (const char* format : {"text", "html", "json"}) CHECK(told(format).status == 0);
+  for (const char* format : {"prom", "influx"}) {
+    CHECK(told(format).status == 1);
+    CHECK(unfolded(told(format).err).find("; give one of them") != std::string::npos);
+  }
 }
 
 TEST_CASE("report tells monitoring which run of a requeued job it is of") {

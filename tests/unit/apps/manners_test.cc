@@ -338,7 +338,7 @@ TEST_CASE("report tells the same of a run to people and to monitoring") {
   write_inputs(dir);
   const std::string report = dir.file("report.json");
   const auto as = [&](const char* format) {
-    const Ran ran = run_command(dir, {"report", report, report, "-f", format});
+    const Ran ran = run_command(dir, {"report", report, "-f", format});
     CAPTURE(ran.err);
     CHECK(ran.status == 0);
     return ran.out;
