@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -53,10 +54,18 @@ std::string filled(std::string_view page, const std::map<std::string_view, std::
   return out.append(page);
 }
 
+bool are_of_one_step(const std::vector<ReportRun>& runs) {
+  const ReportRun& first = runs.front();
+  return std::all_of(runs.begin(), runs.end(), [&](const ReportRun& run) {
+    return run.job == first.job && run.restarts == first.restarts && run.step == first.step;
+  });
+}
+
 }  // namespace
 
 Result<std::string> to_page(const std::vector<ReportRun>& runs) {
   if (runs.empty()) return Error("there is no run to draw; give a report or a profile");
+  const bool one_step = are_of_one_step(runs);
   PageJson data = PageJson::array();
   for (const ReportRun& run : runs) {
     if (run.ranks.size() > kMostPageRanks)
@@ -64,11 +73,12 @@ Result<std::string> to_page(const std::vector<ReportRun>& runs) {
           fmt::format("the page of a run shows at most {} ranks of a node, and {} are given; "
                       "use -f text",
                       kMostPageRanks, run.ranks.size()));
-    data.push_back(run_data(run));
+    data.push_back(run_data(run, one_step ? Tab::kNode : Tab::kStepAndNode));
   }
   return filled(page_html(), {{"title", html_text(title_of(runs.front()))},
                               {"verdict", html_text(verdict(runs.front().run))},
                               {"style", page_style()},
+                              {"tabs", one_step ? "Nodes of the step" : "Steps and their nodes"},
                               {"data", json_in_html(data)},
                               {"script", page_script()}});
 }

@@ -15,7 +15,8 @@ namespace ondeloc {
 // A heat map of more ranks would be larger than a browser draws well.
 inline constexpr std::size_t kMostPageRanks = 2048;
 
-// One run for each node of a step. Error: no run, or more ranks on a node than kMostPageRanks.
+// One run for each node of a step; steps may differ. Error: no run, or more ranks on a node than
+// kMostPageRanks.
 Result<std::string> to_page(const std::vector<ReportRun>& runs);
 
 }  // namespace ondeloc

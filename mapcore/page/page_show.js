@@ -1,4 +1,4 @@
-// Shows the run of one node, and listens to the buttons.
+// Shows the run of one node in a step, and listens to the buttons.
 let shown = 0;
 function show(index) {
   const run = runs[shown = index];

@@ -78,6 +78,13 @@ PageJson levels_of(const ReportRun& run) {
   return out;
 }
 
+// "node1", or "1.0 node1, restart 2".
+std::string tab_text(const ReportRun& run, Tab tab) {
+  const std::string node = run.node.empty() ? "run" : run.node;
+  if (tab == Tab::kNode || run.job == 0) return node;
+  return fmt::format("{}.{} {}{}", run.job, run.step, node, restart_text(run));
+}
+
 PageJson origin_of(const ReportRun& run) {
   PageJson out = PageJson::array();
   const auto put = [&out](const std::string& key, const std::string& value) {
@@ -96,14 +103,14 @@ PageJson origin_of(const ReportRun& run) {
 }  // namespace
 
 std::string title_of(const ReportRun& run) {
-  return (run.program.empty() ? "" : run.program + ": ") + step_name(run.job, run.step, run.node);
+  return (run.program.empty() ? "" : run.program + ": ") + run_name(run);
 }
 
-nlohmann::ordered_json run_data(const ReportRun& run) {
+nlohmann::ordered_json run_data(const ReportRun& run, Tab tab) {
   const bool moved = std::any_of(run.run.steps.begin(), run.run.steps.end(),
                                  [](const RunStep& step) { return !step.moved.empty(); });
   return {{"title", title_of(run)},
-          {"tab", run.node.empty() ? "run" : run.node},
+          {"tab", tab_text(run, tab)},
           {"verdict", verdict(run.run)},
           {"moved", moved},
           {"tiles", tiles_of(run)},

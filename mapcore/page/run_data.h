@@ -12,6 +12,8 @@ namespace ondeloc {
 
 // "app: job 1 step 0 on node1".
 std::string title_of(const ReportRun& run);
-nlohmann::ordered_json run_data(const ReportRun& run);
+// Text of the button that shows the run: kNode where all runs of the page are of one step.
+enum class Tab { kNode, kStepAndNode };
+nlohmann::ordered_json run_data(const ReportRun& run, Tab tab);
 
 }  // namespace ondeloc

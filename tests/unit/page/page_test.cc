@@ -49,6 +49,30 @@ TEST_CASE("texts of a run cannot end the script or become markup") {
   CHECK(count_of(*page, "<b>") == 0);
 }
 
+TEST_CASE("the buttons of a page name the step where the steps differ") {
+  ReportRun first = small_run(), second = small_run();
+  first.job = second.job = 7;
+  second.node = "node2";
+  const auto one_step = to_page({first, second});
+  REQUIRE(one_step.ok());
+  CHECK(count_of(*one_step, R"(aria-label="Nodes of the step")") == 1);
+  CHECK(count_of(*one_step, R"("tab":"node1")") == 1);
+  CHECK(count_of(*one_step, R"("tab":"node2")") == 1);
+  ReportRun next = first, again = first, replayed = small_run();
+  next.step = 1;
+  again.restarts = 2;
+  for (const ReportRun& other : {next, again, replayed}) {
+    const auto page = to_page({first, other});
+    REQUIRE(page.ok());
+    CHECK(count_of(*page, R"(aria-label="Steps and their nodes")") == 1);
+    CHECK(count_of(*page, R"("tab":"7.0 node1")") == 1);
+  }
+  CHECK(count_of(*to_page({first, next}), R"("tab":"7.1 node1")") == 1);
+  CHECK(count_of(*to_page({first, again}), R"("tab":"7.0 node1, restart 2")") == 1);
+  CHECK(count_of(*to_page({first, again}), R"("title":"job 7 step 0 on node1, restart 2")") == 1);
+  CHECK(count_of(*to_page({first, replayed}), R"("tab":"node1")") == 1);
+}
+
 TEST_CASE("a page has a limit and needs a run") {
   ReportRun run = small_run();
   run.ranks.resize(kMostPageRanks + 1);
