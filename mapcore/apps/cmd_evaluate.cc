@@ -235,7 +235,7 @@ Result<SeriesWorkload> read_traffic(const EvaluateOptions& options) {
     auto work = read_workload(*source, options.traffic);
     if (!work) return std::move(work).error();
     return SeriesWorkload{
-        std::move(work->part), {std::move(work->matrix)}, {std::move(work->off_node)}};
+        std::move(work->part), {std::move(work->matrix)}, {std::move(work->off_node)}, {}};
   }
   return read_series(*source, file, options.seconds);
 }

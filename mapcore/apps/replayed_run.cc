@@ -90,7 +90,7 @@ Result<ReplayedSource> replay_with_layout(const ReplaySetup& setup, TrafficSourc
   if (usual_adapters(layout->machine.devices).size() > 1) layout->model.adapters = {};
   auto replay = replay_series(
       {layout->machine, layout->slots, layout->model, layout->previous, layout->whole}, matrices,
-      setup.loop, series->off_node);
+      setup.loop, series->off_node, series->run_seconds);
   if (!replay) return std::move(replay).error();
   layout->whole = nullptr;  // it ends with `choice`
   return ReplayedSource{*std::move(replay), *std::move(layout), std::move(matrices)};
@@ -122,8 +122,8 @@ Run run_of(const Replay& replay, const ReplayOptions& loop) {
   run.saved = replay.start_cost - replay.cost - replay.migration;
   for (const ReplayStep& step : replay.steps) {
     RunStep one;
-    one.begin = run.seconds();
-    one.end = one.begin + loop.seconds;
+    one.begin = step.begin;
+    one.end = step.end;
     one.bytes = step.bytes;
     one.off_node_bytes = step.off_node_bytes;
     one.cost = step.now.total;
@@ -131,7 +131,7 @@ Run run_of(const Replay& replay, const ReplayOptions& loop) {
     one.remote_after = step.remote_after;
     one.peak_load = step.now.peak_load;
     one.decision = step.decision;
-    one.looked_seconds = step.seen * loop.seconds;
+    one.looked_seconds = step.seen_seconds;
     one.moved = step.ranks;
     run.steps.push_back(std::move(one));
   }

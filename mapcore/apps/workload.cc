@@ -138,6 +138,8 @@ Result<SeriesWorkload> read_series(TrafficSource& source, const std::string& fil
                     name_of_input(file)));
   if (const auto* profile = std::get_if<ProfileReader>(&source)) say_losses(*profile);
   SeriesWorkload work{*std::move(part), *std::move(series), {}};
+  if (!std::holds_alternative<PlainMatrices>(source))
+    work.run_seconds = seconds_of(source, {.file = file, .window = ""});
   if (work.part.ranks.empty()) return work;
   work.off_node = series_off_node(source, work.matrices, work.part, seconds);
   for (CommMatrix& matrix : work.matrices) matrix = matrix.among(work.part.ranks);

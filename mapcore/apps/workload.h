@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct SeriesWorkload {
   NodePart part;
   std::vector<CommMatrix> matrices;
   std::vector<std::vector<double>> off_node;  // as in Workload; one for each matrix, or empty
+  // The run ends with the last matrix, after this time. Empty: a text does not tell the end.
+  std::optional<double> run_seconds = {};
 };
 Result<SeriesWorkload> read_series(TrafficSource& source, const std::string& file, double seconds);
 

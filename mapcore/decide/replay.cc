@@ -47,11 +47,16 @@ class Loop {
                   .rule = options.rule}),
         mapping_(place.start) {}
 
-  Status step(const CommMatrix& matrix, std::span<const double> off_node) {
+  // `run_ends`: the time at which the run ends in this interval; empty: it goes on.
+  Status step(const CommMatrix& matrix, std::span<const double> off_node,
+              std::optional<double> run_ends) {
     const Traffic traffic(matrix);
     const Sent sent{traffic, off_node};
     ReplayStep step;
     step.interval = static_cast<int>(replay_.steps.size());
+    step.begin = replay_.steps.empty() ? 0 : replay_.steps.back().end;
+    step.end = step.begin + options_.seconds;
+    if (run_ends) step.end = std::clamp(*run_ends, step.begin, step.end);
     step.bytes = traffic.total();
     for (const double bytes : off_node) step.off_node_bytes += bytes;
     step.now = cost_of(mapping_, sent);
@@ -62,7 +67,8 @@ class Loop {
     seen_seconds_ += options_.seconds;
     ++seen_intervals_;
     // Half an interval of grace: rounding to milliseconds must not skip a look.
-    if ((seen_seconds_ + options_.seconds / 2) * 1000 >= interval_.milliseconds()) {
+    const bool is_due = (seen_seconds_ + options_.seconds / 2) * 1000 >= interval_.milliseconds();
+    if (is_due && !run_ends) {
       if (Status looked = look(step); !looked) return looked;
     }
     step.remote_after =
@@ -80,6 +86,7 @@ class Loop {
   Status look(ReplayStep& step) {
     const Traffic traffic(seen_);
     step.seen = seen_intervals_;
+    step.seen_seconds = seen_seconds_;
     if (Status decided = decide({traffic, seen_off_node_}, step); !decided) return decided;
     const bool sent = std::any_of(seen_off_node_.begin(), seen_off_node_.end(),
                                   [](double bytes) { return bytes > 0; });
@@ -172,11 +179,14 @@ class Loop {
 
 Result<Replay> replay_series(const ReplayPlace& place, const std::vector<CommMatrix>& series,
                              const ReplayOptions& options,
-                             std::span<const std::vector<double>> off_node) {
+                             std::span<const std::vector<double>> off_node,
+                             std::optional<double> run_seconds) {
   Loop loop(place, options);
   for (std::size_t i = 0; i < series.size(); ++i) {
     const auto bytes = i < off_node.size() ? std::span(off_node[i]) : std::span<const double>();
-    if (Status done = loop.step(series[i], bytes); !done) return std::move(done).error();
+    const bool is_last = i + 1 == series.size();
+    if (Status done = loop.step(series[i], bytes, is_last ? run_seconds : std::nullopt); !done)
+      return std::move(done).error();
   }
   return loop.take();
 }

@@ -31,6 +31,7 @@ struct ReplayOptions {
 
 struct ReplayStep {
   int interval = 0;
+  double begin = 0, end = 0;           // seconds since the start of the series
   double bytes = 0;                    // between the ranks of the node
   double off_node_bytes = 0;           // to other nodes
   Cost now;                            // of this interval under the mapping in force
@@ -39,6 +40,7 @@ struct ReplayStep {
   // If the loop looked: of all `seen` intervals since the last look together, under the mapping in
   // force and under the algorithm's. Both 0 without traffic.
   int seen = 0;
+  double seen_seconds = 0;  // their length together
   Cost present, candidate;
   int moved = 0;           // ranks that change their NUMA node after this interval
   std::vector<int> ranks;  // that change their slot after this interval
@@ -64,10 +66,13 @@ struct ReplayPlace {
   const Machine* whole = nullptr;  // as in MapRequest
 };
 
-// `off_node`: for each matrix the bytes of each rank to other nodes, or empty. REQUIRES: all
-// matrices over the same ranks. Errors: those of the algorithm.
+// `off_node`: for each matrix the bytes of each rank to other nodes, or empty. `run_seconds`: the
+// run ends with the last matrix, after this time. That interval may be shorter than the others, and
+// nothing is decided after it, because no message follows. Empty: all intervals are whole, and the
+// run may go on. REQUIRES: all matrices over the same ranks. Errors: those of the algorithm.
 Result<Replay> replay_series(const ReplayPlace& place, const std::vector<CommMatrix>& series,
                              const ReplayOptions& options,
-                             std::span<const std::vector<double>> off_node = {});
+                             std::span<const std::vector<double>> off_node = {},
+                             std::optional<double> run_seconds = {});
 
 }  // namespace ondeloc

@@ -475,6 +475,37 @@ TEST_CASE("replay ends with a verdict") {
   CHECK(last_line("numa:1 core:4 pu:1").starts_with("verdict: already as good as it gets: "));
 }
 
+// 0 sends to 2 and 1 to 3 for 400 ms; the file does not tell more of the run.
+TEST_CASE("a replay of a recorded run ends when the run does, and moves no rank then") {
+  const TempDir dir;
+  std::string events = "time_us,src,dst,bytes\n";
+  for (int at = 0; at <= 400'000; at += 10'000)
+    for (const char* pair : {",0,2,", ",1,3,"}) events += std::to_string(at) + pair + "30000000\n";
+  write_text(dir.file("events.csv"), events);
+  const std::string profile = dir.file("app.prof");
+  REQUIRE(run_command(dir, {"profile", "import", dir.file("events.csv"), "-o", profile}).status ==
+          0);
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {profile, "-t", kTopology});
+    const Ran ran = run_command(dir, words);
+    REQUIRE(ran.status == 0);
+    return one_line(ran.out);
+  };
+  const std::string replayed = run({"replay"});
+  CAPTURE(replayed);
+  CHECK(replayed.find("remaps") > replayed.find("tells more"));  // only in the list of decisions
+  CHECK(replayed.find("would have moved") == replayed.npos);
+  CHECK(std::regex_search(run({"explain"}), std::regex(" 0 +400 ms ")));
+  CHECK(std::regex_search(run({"report"}), std::regex(" 0 +400 ms ")));
+  const auto at_stake = [&](const char* seconds) {
+    const std::string text = run({"report", "--seconds", seconds});
+    const std::size_t from = text.find("at stake: ");
+    return text.substr(from, text.find('\n', from) - from);
+  };
+  CHECK(at_stake("10s") == at_stake("500ms"));
+  CHECK(run({"replay", "--seconds", "100ms"}).find("would have moved") != std::string::npos);
+}
+
 namespace {
 
 // The reports of a step on two nodes, each of two ranks that send to the other node.

@@ -233,6 +233,33 @@ TEST_CASE("replay: a series without traffic or of one rank moves no rank") {
   }
 }
 
+TEST_CASE(
+    "replay: the last interval of a run is as long as the run, and nothing is decided after it") {
+  const CommMatrix pairs = partners(16, 8, 1e9);
+  const Case c(8, {pairs, pairs});
+  const Mapping start = c.fixed("packed");
+  ReplayOptions options{.seconds = 0.5, .least_gain = 0.001, .rule = Decide::kAlways};
+  const ReplayPlace place{c.machine, c.slots, c.model, start};
+  const std::vector<CommMatrix> one{pairs};
+  const Replay whole = *replay_series(place, one, options);
+  CHECK(whole.steps[0].remapped());
+  CHECK(whole.steps[0].end == 0.5);
+  for (const double seconds : {0.0, 0.4, 0.5}) {
+    const Replay ended = *replay_series(place, one, options, {}, seconds);
+    CHECK(ended.steps[0].decision.kind == DecisionKind::kWaits);
+    CHECK(ended.steps[0].begin == 0);
+    CHECK(ended.steps[0].end == seconds);
+    CHECK(ended.last == start);
+    CHECK(ended.cost == whole.cost);
+  }
+  const Replay two = *replay_series(place, c.series, options, {}, 0.7);
+  CHECK(two.steps[0].remapped());
+  CHECK(two.steps[0].seen_seconds == 0.5);
+  CHECK(two.steps[1].begin == 0.5);
+  CHECK(two.steps[1].end == 0.7);
+  CHECK(!two.steps[1].looked());
+}
+
 TEST_CASE("the ledger lets one migration go ahead, further ones only within 1 %") {
   Ledger ledger;
   ledger.add(1, 1);
