@@ -23,12 +23,13 @@ std::string_view to_string(MappingClass kind) {
 
 namespace {
 
-// Two messages a microsecond apart are not a load of megabytes per second: a run that is shorter
-// than an interval counts as one interval.
+// Two messages a microsecond apart are not a load of megabytes per second. The interval of CommDyn
+// does not say how long a run was.
+constexpr double kShortestRun = 1e-3;  // seconds
+
 double load_rate(const Metrics& m) {
-  const double seconds = std::max(m.seconds, m.interval_s);
-  if (seconds <= 0 || m.tasks == 0) return 0;
-  return m.lcomm / seconds / m.tasks;
+  if (m.tasks == 0) return 0;
+  return m.lcomm / std::max(m.seconds, kShortestRun) / m.tasks;
 }
 
 struct FirstQuestion {

@@ -25,7 +25,8 @@
 //
 // Without memory volumes the first question is answered from the load instead: Lcomm per task and
 // second below 1 MB/s (a thousandth of the share that one of 20 cores has of a 20 GB/s memory) is
-// non-mapping. The answer names its reasons. Thread safety: pure functions.
+// non-mapping. A run of less than 1 ms counts as 1 ms. The answer names its reasons. Thread safety:
+// pure functions.
 #pragma once
 
 #include <string>

@@ -200,6 +200,28 @@ TEST_CASE("memory volumes give CommR and DramR, and the decision tree its first 
   CHECK(!measure(reader, options).metrics.comm_r);
 }
 
+TEST_CASE("the load of a run is by its own length, not by the interval of CommDyn") {
+  const TempDir dir;
+  const auto load_of = [&](std::uint64_t length_ns, std::uint64_t bytes,
+                           std::uint64_t interval_ns) {
+    auto reader = ProfileReader::open(
+        write_profile(dir, 2, {{0, 0, 1, bytes}, {length_ns - 1, 1, 0, bytes}}));
+    MetricOptions options;
+    options.interval_ns = interval_ns;
+    return classify(measure(*reader, options).metrics);
+  };
+  for (const std::uint64_t interval : {1'000'000ULL, 1'000'000'000ULL, 100'000'000'000ULL}) {
+    const Classification busy = load_of(80'000'000, 80'000, interval);  // 2 MB/s of each rank
+    CAPTURE(interval, busy.reason);
+    CHECK(busy.kind == MappingClass::kStatic);
+    CHECK(busy.reason.find("Lcomm is 2 MB/s per task") != std::string::npos);
+  }
+  const Classification moment = load_of(1000, 100, 1'000'000'000);  // 100 MB/s for 1 us
+  CAPTURE(moment.reason);
+  CHECK(moment.kind == MappingClass::kNonMapping);
+  CHECK(moment.reason.find("Lcomm is 200 kB/s per task") != std::string::npos);
+}
+
 TEST_CASE("a steady program is static, one that changes partners is dynamic") {
   const TempDir dir;
   std::vector<ProfileEvent> events;
