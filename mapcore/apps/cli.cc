@@ -369,9 +369,14 @@ Status check_output(const std::string& input, const std::string& output) {
   return Error(fmt::format("'{}' is the input; write to another file", shorten_path(output)));
 }
 
-Status check_files(const Inputs& inputs, const MachineOptions& machine, const std::string& output) {
+Status check_read_once(std::span<const std::string> inputs) {
   if (std::count(inputs.begin(), inputs.end(), "-") > 1)
     return Error("standard input (-) can be read only once; name a file for the other input");
+  return {};
+}
+
+Status check_files(const Inputs& inputs, const MachineOptions& machine, const std::string& output) {
+  if (Status once = check_read_once({inputs.begin(), inputs.size()}); !once) return once;
   for (const std::string& input : inputs) {
     if (Status good = check_output(input, output); !good) return good;
   }

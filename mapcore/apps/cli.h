@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "mapcore/base/quantity.h"
@@ -165,6 +166,7 @@ using Inputs = std::initializer_list<std::string>;
 // Errors: the output would replace one of the inputs or the file of the topology; standard input is
 // given twice.
 Status check_files(const Inputs& inputs, const MachineOptions& machine, const std::string& output);
+Status check_read_once(std::span<const std::string> inputs);  // only the last of these errors
 Status check_output(const std::string& input, const std::string& output);
 
 std::string share_text(const std::optional<double>& share);  // "-" if there is no traffic

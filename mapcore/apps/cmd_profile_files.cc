@@ -202,29 +202,47 @@ struct MergeOptions {
   std::string output;
 };
 
-// Reads the files if they are reports; without one if the first is a profile.
-Result<std::vector<NamedText>> read_reports(const std::vector<std::string>& paths) {
+// The files of a merge, of which one of the two lists has all. Each file is read once: a pipe has
+// nothing for a second reader.
+struct MergeFiles {
   std::vector<NamedText> reports;
+  std::vector<MergeInput> profiles;
+};
+
+Status add_file(const std::string& path, InputFile file, MergeFiles& files) {
+  const bool is_profile = file.kind == InputKind::kProfile;
+  if (!is_profile && !is_report(file.kind))
+    return Error(
+        fmt::format("'{}' is {}; give the profiles, or the reports, of the nodes of a step",
+                    file.name, info_of(file.kind).what));
+  if (is_profile ? !files.reports.empty() : !files.profiles.empty())
+    return Error(
+        fmt::format("'{}' is {}, and the files before it are not; give profiles only, or "
+                    "reports only",
+                    file.name, info_of(file.kind).what));
+  if (is_profile) {
+    files.profiles.push_back({path, std::move(file.profile)});
+  } else {
+    files.reports.push_back({file.name, std::move(file.text)});
+  }
+  return {};
+}
+
+Result<MergeFiles> read_merge_files(const std::vector<std::string>& paths) {
+  if (Status once = check_read_once(paths); !once) return std::move(once).error();
+  MergeFiles files;
   double bytes = 0;
   for (const std::string& path : paths) {
     auto file = load_input(path);
     if (!file) return std::move(file).error();
-    if (!is_report(file->kind)) {
-      if (file->kind != InputKind::kProfile)
-        return Error(
-            fmt::format("'{}' is {}; give the profiles, or the reports, of the nodes of a step",
-                        file->name, info_of(file->kind).what));
-      if (reports.empty()) return reports;
-      return Error(fmt::format("'{}' is {}, and '{}' is not; give profiles only, or reports only",
-                               reports.front().name, info_of(InputKind::kReport).what, file->name));
-    }
     bytes += static_cast<double>(file->text.size());
+    if (Status added = add_file(path, *std::move(file), files); !added)
+      return std::move(added).error();
     if (bytes > static_cast<double>(kMostJobReportBytes))
       return Error(fmt::format("the reports have more than {} together; give fewer",
                                bytes_text(static_cast<double>(kMostJobReportBytes))));
-    reports.push_back({file->name, std::move(file->text)});
   }
-  return reports;
+  return files;
 }
 
 Result<std::string> run_merge_reports(const std::vector<NamedText>& reports,
@@ -241,10 +259,11 @@ Result<std::string> run_merge_reports(const std::vector<NamedText>& reports,
 }
 
 Result<std::string> run_merge(const MergeOptions& options) {
-  const auto reports = read_reports(options.inputs);
-  if (!reports) return reports.error();
-  if (!reports->empty()) return run_merge_reports(*reports, options);
-  const auto merged = merge_profiles(options.inputs, options.output, show_progress("merging"));
+  auto files = read_merge_files(options.inputs);
+  if (!files) return std::move(files).error();
+  if (!files->reports.empty()) return run_merge_reports(files->reports, options);
+  const auto merged =
+      merge_profiles(std::move(files->profiles), options.output, show_progress("merging"));
   if (!merged) return merged.error();
   for (const std::string& damage : merged->damage) say(damage);
   std::string text = fmt::format("{} messages of {} nodes in {}\n", merged->events,

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "mapcore/base/new_file.h"
+#include "mapcore/base/read_file.h"
 #include "mapcore/profile/reader.h"
 
 namespace ondeloc {
@@ -38,11 +40,14 @@ Status check_same_step(const std::vector<ProfileReader>& files,
   return {};
 }
 
-Status check_files(const std::vector<std::string>& inputs, const std::string& output) {
-  for (const std::string& input : inputs)
-    if (would_replace(input, output))
+Status check_files(const std::vector<MergeInput>& inputs, const std::string& output) {
+  std::vector<std::string> paths;
+  for (const MergeInput& input : inputs) {
+    if (would_replace(input.path, output))
       return Error(fmt::format("'{}' is an input: write the merged profile elsewhere", output));
-  return check_different_files(inputs);
+    paths.push_back(input.path);
+  }
+  return check_different_files(paths);
 }
 
 std::uint64_t shifted(std::uint64_t time_ns, std::int64_t shift) {
@@ -53,14 +58,15 @@ std::uint64_t shifted(std::uint64_t time_ns, std::int64_t shift) {
   return time_ns > back ? time_ns - back : 0;
 }
 
-Result<std::vector<ProfileReader>> open_all(const std::vector<std::string>& inputs) {
+Result<std::vector<ProfileReader>> open_all(std::vector<MergeInput> inputs,
+                                            const std::vector<std::string>& names) {
   std::vector<ProfileReader> files;
-  for (const std::string& input : inputs) {
-    auto file = ProfileReader::open(input);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto file = ProfileReader::from_fd(std::move(inputs[i].fd), names[i]);
     if (!file) return std::move(file).error();
     files.push_back(*std::move(file));
   }
-  if (Status same = check_same_step(files, inputs); !same) return std::move(same).error();
+  if (Status same = check_same_step(files, names); !same) return std::move(same).error();
   return files;
 }
 
@@ -151,17 +157,19 @@ void copy_small(const ProfileReader& file, ProfileWriter& writer) {
 
 }  // namespace
 
-Result<MergeResult> merge_profiles(const std::vector<std::string>& inputs,
-                                   const std::string& output, const Progress& progress) {
+Result<MergeResult> merge_profiles(std::vector<MergeInput> inputs, const std::string& output,
+                                   const Progress& progress) {
   if (inputs.size() < 2) return Error("merging needs at least two profiles");
   if (Status good = check_files(inputs, output); !good) return std::move(good).error();
-  auto files = open_all(inputs);
+  std::vector<std::string> names;
+  for (const MergeInput& input : inputs) names.push_back(name_of_input(input.path));
+  auto files = open_all(std::move(inputs), names);
   if (!files) return std::move(files).error();
-  if (Status good = check_no_threads(*files, inputs); !good) return std::move(good).error();
+  if (Status good = check_no_threads(*files, names); !good) return std::move(good).error();
   MergeResult result;
-  const auto shifts = find_shifts(*files, inputs, result);
+  const auto shifts = find_shifts(*files, names, result);
   if (!shifts) return shifts.error();
-  if (Status good = collect_nodes(*files, inputs, *shifts, result); !good)
+  if (Status good = collect_nodes(*files, names, *shifts, result); !good)
     return std::move(good).error();
   auto target = NewFile::create(output);
   if (!target) return std::move(target).error();

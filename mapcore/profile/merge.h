@@ -10,10 +10,16 @@
 #include <vector>
 
 #include "mapcore/base/result.h"
+#include "mapcore/base/unique_fd.h"
 #include "mapcore/profile/event.h"
 #include "mapcore/profile/writer.h"
 
 namespace ondeloc {
+
+struct MergeInput {
+  std::string path;  // "-" is standard input
+  UniqueFd fd;       // of the profile, which can be read at any place
+};
 
 struct MergeResult {
   std::uint64_t events = 0;
@@ -25,7 +31,7 @@ struct MergeResult {
 // Inputs may be merged profiles themselves. Errors: fewer than two files, files of different steps
 // or sizes, a node or a file twice, an output that is an input. The output is whole or not there. A
 // damaged input has a note in the output, which has an end block only if all inputs have one.
-Result<MergeResult> merge_profiles(const std::vector<std::string>& inputs,
-                                   const std::string& output, const Progress& progress = {});
+Result<MergeResult> merge_profiles(std::vector<MergeInput> inputs, const std::string& output,
+                                   const Progress& progress = {});
 
 }  // namespace ondeloc

@@ -373,6 +373,30 @@ TEST_CASE("memory volumes come from a pipe too") {
                  1, "has no line rank,accessed_bytes");
 }
 
+TEST_CASE("merge reads each profile once, so that pipes and standard input can be merged") {
+  const TempDir dir;
+  for (const char* node : {"n1", "n2"}) {
+    profile_format::FileHeader header = small_header(4);
+    header.node = node;
+    header.local_ranks = 2;
+    auto writer = ProfileWriter::create(dir.file(node), header);
+    REQUIRE(writer->add({5, 0, 1, 10}).ok());
+    REQUIRE(writer->finish().ok());
+  }
+  const auto merge = [&](const std::string& before, const std::string& after) {
+    return run_program(dir, "/bin/bash",
+                       {"-c", "cd \"$1\"; " + before + " \"$0\" profile merge " + after,
+                        ONDELOC_COMMAND, dir.file("")});
+  };
+  const std::string named = merge("", "n1 n2 -o out").out;
+  CHECK(named.starts_with("2 messages of 2 nodes in out\n"));
+  CHECK(merge("cat n1 |", "- n2 -o out").out == named);
+  CHECK(merge("", "n1 - -o out < n2").out == named);
+  CHECK(merge("", "<(cat n1) <(cat n2) -o out").out == named);
+  check_sentence(merge("cat n1 |", "- - -o out"), 1, "standard input (-) can be read only once");
+  check_sentence(merge("cat n1 |", "- n1 -o out"), 1, "'standard input' and 'n1' are both of node");
+}
+
 TEST_CASE("events come from standard input too, a file or a pipe") {
   const TempDir dir;
   const std::string events = npb_file("is.A.32", "events.csv"), named = import_npb(dir, "is.A.32");

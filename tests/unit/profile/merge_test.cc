@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/profile/merge.h"
 
+#include <fcntl.h>
+
 #include "mapcore/profile/memory_csv.h"
 #include "mapcore/profile/report_input.h"
 #include "mapcore/profile/window_matrix.h"
@@ -24,6 +26,13 @@ std::string node_file(const TempDir& dir, const std::string& node, std::int64_t 
   return dir.file(node + ".prof");
 }
 
+Result<MergeResult> merge_files(const std::vector<std::string>& paths, const std::string& output) {
+  std::vector<MergeInput> inputs;
+  for (const std::string& path : paths)
+    inputs.push_back({path, UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC))});
+  return merge_profiles(std::move(inputs), output);
+}
+
 }  // namespace
 
 TEST_CASE("merged nodes share one time line by their system clocks, and it is written down") {
@@ -31,7 +40,7 @@ TEST_CASE("merged nodes share one time line by their system clocks, and it is wr
   const std::string a = node_file(dir, "a", 1'000'000, {{500, 0, 2, 7}, {900, 1, 0, 1}});
   const std::string b = node_file(dir, "b", 1'000'100, {{450, 2, 0, 5}, {10, 3, 1, 2}});
   const std::string out = dir.file("out.prof");
-  const auto merged = merge_profiles({a, b}, out);
+  const auto merged = merge_files({a, b}, out);
   REQUIRE(merged.ok());
   CHECK(merged->events == 4);
   auto reader = ProfileReader::open(out);
@@ -57,7 +66,7 @@ TEST_CASE("a merge with a recording that did not end is not complete, and a note
   text.resize(text.size() - profile_format::kBlockHeaderSize);  // into the end block
   write_text(b, text);
   const std::string out = dir.file("ab");
-  REQUIRE(merge_profiles({a, b}, out)->damage.size() == 1);
+  REQUIRE(merge_files({a, b}, out)->damage.size() == 1);
   const auto merged = ProfileReader::open(out);
   REQUIRE(merged.ok());
   CHECK_FALSE(merged->complete());
@@ -66,9 +75,9 @@ TEST_CASE("a merge with a recording that did not end is not complete, and a note
   CHECK(merged->notes()[0].find("b: profile '") == 0);
   CHECK(merged->header().node.empty());
   const std::string c = node_file(dir, "c", 1, {{1, 3, 0, 9}});
-  REQUIRE(merge_profiles({out, c}, dir.file("abc")).ok());
+  REQUIRE(merge_files({out, c}, dir.file("abc")).ok());
   CHECK_FALSE(ProfileReader::open(dir.file("abc"))->complete());
-  REQUIRE(merge_profiles({a, c}, dir.file("ac")).ok());
+  REQUIRE(merge_files({a, c}, dir.file("ac")).ok());
   CHECK(ProfileReader::open(dir.file("ac"))->complete());
 }
 
@@ -78,11 +87,11 @@ TEST_CASE("a merged profile merges as the recordings in it do") {
   const std::string b = node_file(dir, "b", 1'000'100, {{450, 2, 0, 5}});
   const std::string c = node_file(dir, "c", 999'000, {{5000, 3, 0, 9}});
   const std::string ab = dir.file("ab");
-  REQUIRE(merge_profiles({a, b}, ab).ok());
-  const auto twice = merge_profiles({ab, b}, dir.file("abb"));
+  REQUIRE(merge_files({a, b}, ab).ok());
+  const auto twice = merge_files({ab, b}, dir.file("abb"));
   REQUIRE(!twice.ok());
   CHECK(twice.error().message().find("node 'b'") != std::string::npos);
-  const auto all = merge_profiles({c, ab}, dir.file("cab"));
+  const auto all = merge_files({c, ab}, dir.file("cab"));
   REQUIRE(all.ok());
   auto reader = ProfileReader::open(dir.file("cab"));
   REQUIRE(reader.ok());
@@ -105,12 +114,12 @@ TEST_CASE(
   const TempDir dir;
   const std::string old = node_file(dir, "old", INT64_MIN, {{1, 0, 1, 2}});
   const std::string now = node_file(dir, "now", INT64_MAX, {{1, 0, 1, 2}});
-  const auto apart = merge_profiles({old, now}, dir.file("o"));
+  const auto apart = merge_files({old, now}, dir.file("o"));
   REQUIRE(!apart.ok());
   CHECK(apart.error().message().find("centuries") != std::string::npos);
   const std::string late = node_file(dir, "late", 1'000, {{UINT64_MAX - 5, 2, 3, 4}});
   const std::string first = node_file(dir, "first", 1, {{1, 0, 1, 2}});
-  REQUIRE(merge_profiles({first, late}, dir.file("o")).ok());
+  REQUIRE(merge_files({first, late}, dir.file("o")).ok());
   auto reader = ProfileReader::open(dir.file("o"));
   CHECK(all_events(*reader).back().time_ns == UINT64_MAX - 1);
 }
@@ -120,11 +129,11 @@ TEST_CASE("profiles that do not belong together are refused") {
   const std::vector<ProfileEvent> events{{1, 0, 1, 2}};
   const std::string a = node_file(dir, "a", 5, events), b = node_file(dir, "b", 0, events),
                     c = node_file(dir, "c", 5, events, 10);
-  CHECK(!merge_profiles({a}, dir.file("o")).ok());
-  CHECK(!merge_profiles({a, a}, dir.file("o")).ok());
-  CHECK(!merge_profiles({a, c}, dir.file("o")).ok());
-  CHECK(!merge_profiles({a, b}, b).ok());
-  CHECK(merge_profiles({a, b}, dir.file("o"))->clocks_unknown);
+  CHECK(!merge_files({a}, dir.file("o")).ok());
+  CHECK(!merge_files({a, a}, dir.file("o")).ok());
+  CHECK(!merge_files({a, c}, dir.file("o")).ok());
+  CHECK(!merge_files({a, b}, b).ok());
+  CHECK(merge_files({a, b}, dir.file("o"))->clocks_unknown);
 }
 
 TEST_CASE("with drops the exact totals stand for the whole run, the events for a window") {
@@ -157,7 +166,7 @@ TEST_CASE(
             .ok());
     REQUIRE(writer->finish().ok());
   }
-  REQUIRE(merge_profiles(files, dir.file("ab")).ok());
+  REQUIRE(merge_files(files, dir.file("ab")).ok());
   auto reader = ProfileReader::open(dir.file("ab"));
   const CommMatrix matrix = profile_matrix(*reader);
   REQUIRE(matrix.entries.size() == 4);
