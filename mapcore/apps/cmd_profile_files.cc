@@ -285,7 +285,26 @@ struct ExportOptions {
   std::size_t intervals = 20;
 };
 
-Result<std::string> export_matrix(CommMatrix matrix, const std::string& format) {
+// False for a matrix from a text that tells bytes only.
+bool tells_messages(const CommMatrix& matrix) {
+  const auto& entries = matrix.entries;
+  return entries.empty() || std::any_of(entries.begin(), entries.end(),
+                                        [](const MatrixEntry& e) { return e.messages > 0; });
+}
+
+// A matrix may be a share or a mean of others: its numbers need not be whole.
+std::string matrix_csv(const CommMatrix& matrix) {
+  const bool has_messages = tells_messages(matrix);
+  std::string text = has_messages ? "src,dst,bytes,messages\n" : "src,dst,bytes\n";
+  for (const MatrixEntry& e : matrix.entries) {
+    text += fmt::format("{},{},{}", e.src, e.dst, e.bytes);
+    text += has_messages ? fmt::format(",{}\n", e.messages) : "\n";
+  }
+  return text;
+}
+
+Result<std::string> export_matrix(CommMatrix matrix, const std::string& format,
+                                  const std::string& name) {
   if (format != "matrix-csv" && matrix.ranks > kMaxMatrixRanks)
     return Error(
         fmt::format("a square of {} ranks is too large ({} at most): export matrix-csv, "
@@ -293,13 +312,14 @@ Result<std::string> export_matrix(CommMatrix matrix, const std::string& format) 
                     matrix.ranks, kMaxMatrixRanks));
   if (format == "normalised") matrix = normalised(std::move(matrix));
   if (format == "messages") {
+    if (!tells_messages(matrix))
+      return Error(
+          fmt::format("--format: '{}' does not tell the number of messages; use matrix, "
+                      "normalised or matrix-csv",
+                      name));
     for (MatrixEntry& entry : matrix.entries) entry.bytes = entry.messages;
   }
-  if (format != "matrix-csv") return to_mat(matrix);
-  std::string text = "src,dst,bytes,messages\n";
-  for (const MatrixEntry& e : matrix.entries)
-    text += fmt::format("{},{},{:.0f},{:.0f}\n", e.src, e.dst, e.bytes, e.messages);
-  return text;
+  return format == "matrix-csv" ? matrix_csv(matrix) : to_mat(matrix);
 }
 
 Status write_stream(ProfileReader& profile, const TimeWindow& window, const ExportOptions& options,
@@ -348,7 +368,8 @@ Result<std::string> run_export(const ExportOptions& options) {
   }
   auto matrix = source_matrix(*source, options.profile);
   if (!matrix) return std::move(matrix).error();
-  auto text = export_matrix(*std::move(matrix), options.format);
+  auto text =
+      export_matrix(*std::move(matrix), options.format, name_of_input(options.profile.file));
   if (!text || options.output.empty()) return text;
   if (Status written = write_new_file(options.output, *text); !written)
     return std::move(written).error();

@@ -355,6 +355,23 @@ TEST_CASE("matrices are exported as counted from the events") {
   }
 }
 
+TEST_CASE("a matrix of bytes is exported with its fractions, and without messages") {
+  const TempDir dir;
+  write_text(dir.file("n.mat"), "0 0.4\n0.3 0\n");
+  const auto exported = [&](const char* file, const char* format) {
+    return run_command(dir, {"profile", "export", dir.file(file), "-f", format});
+  };
+  const std::string csv = exported("n.mat", "matrix-csv").out;
+  CHECK(csv == "src,dst,bytes\n0,1,0.4\n1,0,0.3\n");
+  check_sentence(exported("n.mat", "messages"), 1, "does not tell the number of messages; use");
+  write_text(dir.file("n.csv"), csv);
+  CHECK(exported("n.csv", "matrix").out == "0 0.4\n0.3 0\n");
+  write_text(dir.file("m.csv"), "src,dst,bytes,messages\n0,1,12345678901,3\n1,0,5,0\n");
+  CHECK(exported("m.csv", "matrix-csv").out ==
+        "src,dst,bytes,messages\n0,1,12345678901,3\n1,0,5,0\n");
+  CHECK(exported("m.csv", "messages").out == "0 3\n0 0\n");
+}
+
 TEST_CASE("memory volumes come from a pipe too") {
   const TempDir dir;
   write_text(dir.file("e.csv"), "time_us,src,dst,bytes\n0,0,1,10\n2000000,1,0,7\n");
