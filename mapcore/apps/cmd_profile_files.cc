@@ -128,8 +128,6 @@ Json whole(double bytes) {
 }
 
 Json info_json(const ReportInput& report, const std::string& file) {
-  double off_node = 0;
-  for (const auto& [rank, bytes] : report.off_node) off_node += bytes;
   Json out = {{"file", file},
               {"kind", "report"},
               {"node", report.node},
@@ -139,7 +137,7 @@ Json info_json(const ReportInput& report, const std::string& file) {
               {"ranks_recorded", report.ranks.size()},
               {"seconds", report.seconds},
               {"bytes", whole(report.matrix.total_bytes())},
-              {"off_node_bytes", whole(off_node)},
+              {"off_node_bytes", whole(report.off_node_bytes)},
               {"intervals", report.intervals},
               {"remaps", report.remaps}};
   add_cpus(report.cpus, out);

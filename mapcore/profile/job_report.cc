@@ -74,6 +74,7 @@ void add_part(ReportInput part, ReportInput& job) {
   job.ranks.insert(job.ranks.end(), part.ranks.begin(), part.ranks.end());
   job.cpus.insert(job.cpus.end(), part.cpus.begin(), part.cpus.end());
   job.off_node.merge(part.off_node);
+  job.off_node_bytes += part.off_node_bytes;
   job.seconds = std::max(job.seconds, part.seconds);
   job.remaps += part.remaps;
   for (const std::string& note : part.notes)

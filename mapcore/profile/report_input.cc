@@ -103,7 +103,10 @@ void read_extras(const Json& report, ReportInput& input) {
   if (const Json* off = find(report, "off_node"); off != nullptr && off->is_array()) {
     for (const Json& cell : *off) {
       const double bytes = number(cell, "bytes").value_or(0);
-      if (const auto src = rank_at(cell, "src"); src && bytes > 0) input.off_node[*src] += bytes;
+      const auto src = rank_at(cell, "src");
+      if (!src || bytes <= 0) continue;
+      input.off_node[*src] += bytes;
+      input.off_node_bytes += bytes;
     }
   }
   if (const Json* beyond = find(report, "off_node_matrix"); beyond != nullptr && beyond->is_array())

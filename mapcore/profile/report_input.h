@@ -23,6 +23,7 @@ struct ReportInput {
   std::vector<int> ranks;
   std::vector<RankCpuSet> cpus;    // of the ranks; empty if one of them is unknown
   std::map<int, double> off_node;  // bytes that a world rank sent to other nodes
+  double off_node_bytes = 0;       // their sum; of a job, that of its nodes
   // The part of off_node that is known by receiver. In the report of a job (job_report.h) this is
   // part of the matrix, and off_node holds the rest.
   std::vector<MatrixEntry> beyond;

@@ -96,6 +96,24 @@ TEST_CASE("place takes the reports of all nodes, apart and merged") {
         std::string::npos);
 }
 
+TEST_CASE("info of a job tells the bytes that all nodes sent to other nodes") {
+  const TempDir dir;
+  Node first = kFirst;
+  first.rest = 50;  // without a receiver
+  const std::string a = write_report(dir, first), b = write_report(dir, kSecond);
+  const std::string job = dir.file("job.json");
+  REQUIRE(run_command(dir, {"profile", "merge", a, b, "-o", job}).status == 0);
+  const auto off_node = [&](const std::string& file) {
+    const Ran ran = run_command(dir, {"profile", "info", file, "-f", "json"});
+    return nlohmann::json::parse(ran.out)["off_node_bytes"].get<int>();
+  };
+  CHECK(off_node(a) == 3050);
+  CHECK(off_node(b) == 700);
+  CHECK(off_node(job) == 3750);
+  CHECK(run_command(dir, {"profile", "info", job}).out.find("off node bytes    3750\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("a job report is shown node by node, and names its kind elsewhere") {
   const TempDir dir;
   const std::string a = write_report(dir, kFirst), b = write_report(dir, kSecond);
