@@ -129,7 +129,8 @@ Result<std::string> run_timeline(PictureOptions& options) {
   say_losses(*profile);
   if (!clusters) return clusters.error();
   say_fewer(options.clusters, *clusters);
-  if (Status drawn = draw_timeline(*clusters, title_of(options, job_of(*profile)), options.output);
+  if (Status drawn = draw_timeline(*clusters, profile->span().from_ns,
+                                   title_of(options, job_of(*profile)), options.output);
       !drawn)
     return std::move(drawn).error();
   return std::string();

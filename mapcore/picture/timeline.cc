@@ -64,8 +64,8 @@ class Palette {
 
 struct Plot {
   Box box;
-  double seconds, messages, bytes;  // of the whole axes
-  double x(double s) const { return box.x + box.width * s / seconds; }
+  double begin, seconds, messages, bytes;  // of the whole axes, which begin at `begin` and at 0
+  double x(double s) const { return box.x + box.width * (s - begin) / seconds; }
   double y(double m) const { return box.y + box.height * (1 - m / messages); }
   double y_of_bytes(double b) const { return box.y + box.height * (1 - b / bytes); }
 };
@@ -78,10 +78,11 @@ void draw_axes(Canvas& canvas, const Plot& plot) {
     canvas.text(plot.box.x - 8, plot.y(m) + 4.5, fmt::format("{:.0f}", m), 13, Align::kRight);
   }
   const double base = plot.box.y + plot.box.height;
-  for (int i = 0; i * dx <= plot.seconds * (1 + 1e-9); ++i) {
-    const double s = i * dx;
+  const double first = std::ceil(plot.begin / dx * (1 - 1e-9));
+  for (int i = 0; (first + i) * dx <= plot.begin + plot.seconds * (1 + 1e-9); ++i) {
+    const double s = (first + i) * dx;
     canvas.line(plot.x(s), base, plot.x(s), base + 5, kInk);
-    canvas.text(plot.x(s), base + 20, fmt::format("{:.4g}", s), 13, Align::kCentre);
+    canvas.text(plot.x(s), base + 20, fmt::format("{:.9g}", s), 13, Align::kCentre);
   }
   canvas.text(plot.box.x + plot.box.width / 2, base + 46, "seconds since the first message", 15,
               Align::kCentre);
@@ -127,14 +128,17 @@ void draw_bars(Canvas& canvas, const Plot& plot, const Clusters& clusters, const
   canvas.line(plot.box.x, plot.box.y, plot.box.x, base, kInk);
 }
 
-void draw_numbers(Canvas& canvas, const Plot& plot, const Clusters& clusters,
+double seconds_since(std::uint64_t zero_ns, std::uint64_t time_ns) {
+  return static_cast<double>(time_ns - zero_ns) * 1e-9;
+}
+
+void draw_numbers(Canvas& canvas, const Plot& plot, const Clusters& clusters, std::uint64_t zero_ns,
                   const Palette& palette) {
   double free_from = 0;
   for (std::size_t c = 0; c < clusters.clusters.size(); ++c) {
     const TimeWindow& time = clusters.clusters[c].time;
-    const double middle = (static_cast<double>(time.from_ns - clusters.bins.span().from_ns) +
-                           static_cast<double>(time.to_ns - clusters.bins.span().from_ns)) /
-                          2e9;
+    const double middle =
+        (seconds_since(zero_ns, time.from_ns) + seconds_since(zero_ns, time.to_ns)) / 2;
     if (plot.x(middle) < free_from) continue;
     free_from = plot.x(middle) + 20;
     canvas.text(plot.x(middle), plot.box.y - 6, fmt::format("{}", c + 1), 12, Align::kCentre,
@@ -142,9 +146,9 @@ void draw_numbers(Canvas& canvas, const Plot& plot, const Clusters& clusters,
   }
 }
 
-void draw_list(Canvas& canvas, double y, const Clusters& clusters, const Palette& palette) {
+void draw_list(Canvas& canvas, double y, const Clusters& clusters, std::uint64_t zero_ns,
+               const Palette& palette) {
   const std::size_t shown = std::min(kMostRows, clusters.clusters.size());
-  const std::uint64_t zero = clusters.bins.span().from_ns;
   for (std::size_t c = 0; c < shown; ++c) {
     const Cluster& cluster = clusters.clusters[c];
     const double x = kLeft + static_cast<double>(c % 2) * 510;
@@ -154,9 +158,9 @@ void draw_list(Canvas& canvas, double y, const Clusters& clusters, const Palette
     canvas.text(
         x + 20, row,
         fmt::format("{}: {} to {}, {} messages, {}, {} ranks{}", c + 1,
-                    seconds_text(static_cast<double>(cluster.time.from_ns - zero) * 1e-9),
-                    seconds_text(static_cast<double>(cluster.time.to_ns - zero) * 1e-9),
-                    cluster.messages, bytes_text(cluster.bytes), cluster.tasks,
+                    seconds_text(seconds_since(zero_ns, cluster.time.from_ns)),
+                    seconds_text(seconds_since(zero_ns, cluster.time.to_ns)), cluster.messages,
+                    bytes_text(cluster.bytes), cluster.tasks,
                     palette.like(c) == c ? "" : fmt::format(", as {}", palette.like(c) + 1)),
         13);
   }
@@ -168,7 +172,8 @@ void draw_list(Canvas& canvas, double y, const Clusters& clusters, const Palette
 
 }  // namespace
 
-Status draw_timeline(const Clusters& clusters, const std::string& title, const std::string& path) {
+Status draw_timeline(const Clusters& clusters, std::uint64_t zero_ns, const std::string& title,
+                     const std::string& path) {
   const std::size_t rows = (std::min(kMostRows, clusters.clusters.size()) + 1) / 2 + 2;
   const double height = kTop + kHeight + kBottom + 20 * static_cast<double>(rows);
   auto canvas = Canvas::create(path, kLeft + kWidth + kRight, height);
@@ -178,14 +183,15 @@ Status draw_timeline(const Clusters& clusters, const std::string& title, const s
   const Palette palette(clusters);
   const TimeWindow span = clusters.bins.span();
   const Plot plot{{kLeft, kTop, kWidth, kHeight},
-                  static_cast<double>(span.to_ns - span.from_ns) * 1e-9,
+                  seconds_since(zero_ns, span.from_ns),
+                  seconds_since(span.from_ns, span.to_ns),
                   static_cast<double>(*std::max_element(messages.begin(), messages.end())) * 1.05,
                   std::max(1.0, *std::max_element(bytes.begin(), bytes.end()) * 1.05)};
   draw_axes(*canvas, plot);
   draw_bars(*canvas, plot, clusters, palette);
   draw_bytes(*canvas, plot, clusters);
-  draw_numbers(*canvas, plot, clusters, palette);
-  draw_list(*canvas, kTop + kHeight + kBottom + 16, clusters, palette);
+  draw_numbers(*canvas, plot, clusters, zero_ns, palette);
+  draw_list(*canvas, kTop + kHeight + kBottom + 16, clusters, zero_ns, palette);
   canvas->text(kLeft, 28, title, 17);
   canvas->text(kLeft, 48,
                fmt::format("{} in {} bins of {}", counted(clusters.clusters.size(), "cluster"),

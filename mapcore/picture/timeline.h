@@ -5,6 +5,7 @@
 // file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "mapcore/base/result.h"
@@ -12,7 +13,9 @@
 
 namespace ondeloc {
 
+// `zero_ns`: when the first message of the run was sent, also if the clusters are of a later part.
 // `path` ends in .svg or .png.
-Status draw_timeline(const Clusters& clusters, const std::string& title, const std::string& path);
+Status draw_timeline(const Clusters& clusters, std::uint64_t zero_ns, const std::string& title,
+                     const std::string& path);
 
 }  // namespace ondeloc

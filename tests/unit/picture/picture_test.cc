@@ -166,7 +166,7 @@ TEST_CASE("the timeline has a bar and a line in the list for each cluster, in it
                      {{{0, 200}, 2, 20, 2, {}}, {{800, 900}, 1, 10, 2, {}}},
                      0};
   const std::string svg =
-      drawn([&](const std::string& path) { return draw_timeline(two, "", path); });
+      drawn([&](const std::string& path) { return draw_timeline(two, 0, "", path); });
   CHECK(count(svg, "fill=\"rgb(12.156863%,46.666667%,70.588235%)\"") +
             count(svg, "fill:rgb(12.156863%,46.666667%,70.588235%)") +
             count(svg, "fill=\"rgb(12.156863%, 46.666667%, 70.588235%)\"") >=
@@ -180,6 +180,20 @@ TEST_CASE("the timeline has a bar and a line in the list for each cluster, in it
             2 * std::string("1:0to2e-07s,2messages,20B,2ranks").size());
 }
 
+TEST_CASE("the timeline of a window counts from the first message of the run") {
+  constexpr std::uint64_t kFrom = 10'000'000'000, kTo = 11'000'000'000;
+  TimeBins bins({kFrom, kTo}, 1);
+  bins.add({kFrom, 0, 1, 10});
+  const Clusters one{bins, {0}, {{{kFrom, kTo}, 1, 10, 2, {}}}, 0};
+  const auto letters = [&](std::uint64_t zero_ns) {
+    return count(
+        drawn([&](const std::string& path) { return draw_timeline(one, zero_ns, "", path); }),
+        "href=\"#glyph");
+  };
+  // The ticks 0 0.2 ... 1 become 10 10.2 ... 11, and "0 s to 1 s" becomes "10 s to 11 s".
+  CHECK(letters(0) == letters(kFrom) + 6 + 2);
+}
+
 TEST_CASE("clusters with alike matrices share a colour in the timeline, and the list says so") {
   TimeBins bins({0, 1000}, 10);
   for (const std::uint64_t t : {50, 450, 850}) bins.add({t, 0, 1, 10});
@@ -190,7 +204,7 @@ TEST_CASE("clusters with alike matrices share a colour in the timeline, and the 
         {0, -1, -1, -1, 1, -1, -1, -1, 2, -1},
         {{{0, 100}, 1, 10, 2, pair}, {{400, 500}, 1, 10, 2, other}, {{800, 900}, 1, 10, 2, last}},
         0};
-    return drawn([&](const std::string& path) { return draw_timeline(three, "", path); });
+    return drawn([&](const std::string& path) { return draw_timeline(three, 0, "", path); });
   };
   const auto green = [](const std::string& svg) {  // of a third pattern
     return count(svg, "17.254902%,62.745098%,17.254902%") +
@@ -244,6 +258,6 @@ TEST_CASE("a title that is not UTF-8 is drawn with its bytes replaced") {
   CHECK(draw_heat_map(band(4), style, path).ok());
   TimeBins bins({0, 1000}, 1);
   bins.add({50, 0, 1, 10});
-  CHECK(draw_timeline({bins, {0}, {{{0, 1000}, 1, 10, 2, {}}}, 0}, title, path).ok());
+  CHECK(draw_timeline({bins, {0}, {{{0, 1000}, 1, 10, 2, {}}}, 0}, 0, title, path).ok());
   std::filesystem::remove(path);
 }
