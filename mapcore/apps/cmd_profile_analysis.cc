@@ -65,7 +65,7 @@ std::vector<std::string> other_notes(const ProfileReader& profile) {
 
 std::string memory_source(const ProfileReader& profile, const AnalysisOptions& options) {
   if (!options.memory.empty()) return "memory volumes: " + options.memory;
-  if (!options.profile.window.empty() && !profile.memory().empty())
+  if (!covers_run(profile, options.metrics.clusters.window) && !profile.memory().empty())
     return "memory volumes: the profile holds those of the whole run, not of a window";
   std::string text;
   for (const std::string& note : profile.notes()) {

@@ -137,7 +137,7 @@ Result<Metrics> compute_metrics(ProfileReader& profile, const Clusters& clusters
   metrics.comm_dyn = dynamic.changes;
   metrics.compared = dynamic.compared;
   metrics.likeness = loads->patterns.likeness(kAlike);
-  const bool whole = span.from_ns == profile.span().from_ns && span.to_ns == profile.span().to_ns;
+  const bool whole = covers_run(profile, options.clusters.window);
   const MemorySums memory = !options.memory.empty() ? add_up(options.memory, metrics.tasks)
                             : whole                 ? add_up(profile.memory(), metrics.tasks)
                                                     : MemorySums{};

@@ -16,8 +16,9 @@
 // interval without traffic. We skip it and compare the interval after a pause with the last one
 // that had traffic, so a pause alone is not a change.
 //
-// Memory volumes are those of a whole run: with a window, those of the profile are not used, and
-// given ones (MetricOptions::memory) are taken to be of the window. Thread safety: pure functions.
+// Memory volumes are those of a whole run: with a window that leaves out a part, those of the
+// profile are not used, and given ones (MetricOptions::memory) are taken to be of the window.
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>

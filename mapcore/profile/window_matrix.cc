@@ -13,10 +13,13 @@ TimeWindow clip(const TimeWindow& window, const TimeWindow& span) {
   return both;
 }
 
-bool uses_totals(const ProfileReader& profile, const TimeWindow& window) {
+bool covers_run(const ProfileReader& profile, const TimeWindow& window) {
   const TimeWindow span = profile.span();
-  return all_drops(profile).events > 0 && window.from_ns <= span.from_ns &&
-         window.to_ns >= span.to_ns && !profile.totals().empty();
+  return window.from_ns <= span.from_ns && window.to_ns >= span.to_ns;
+}
+
+bool uses_totals(const ProfileReader& profile, const TimeWindow& window) {
+  return all_drops(profile).events > 0 && covers_run(profile, window) && !profile.totals().empty();
 }
 
 RankDrops all_drops(const ProfileReader& profile) {

@@ -21,6 +21,9 @@ TimeWindow clip(const TimeWindow& window, const TimeWindow& span);
 CommMatrix profile_matrix(ProfileReader& profile, const TimeWindow& window = {},
                           const Progress& progress = {});
 
+// True if the window leaves out no message of the run.
+bool covers_run(const ProfileReader& profile, const TimeWindow& window);
+
 // True if profile_matrix() uses the ranks' own counts.
 bool uses_totals(const ProfileReader& profile, const TimeWindow& window);
 

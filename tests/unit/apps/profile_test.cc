@@ -372,6 +372,30 @@ TEST_CASE("a matrix of bytes is exported with its fractions, and without message
   CHECK(exported("m.csv", "messages").out == "0 3\n0 0\n");
 }
 
+TEST_CASE("memory volumes of a profile count unless the window leaves out a part") {
+  const TempDir dir;
+  auto writer = ProfileWriter::create(dir.file("p"), small_header(2));
+  for (std::uint64_t t = 0; t < 30; ++t) REQUIRE(writer->add({t * 1'000'000, 0, 1, 5}).ok());
+  const RankMemory memory[] = {{0, 100, true, 50}, {1, 100, true, 50}};
+  REQUIRE(writer->add_memory(memory).ok());
+  REQUIRE(writer->add_notes(std::vector<std::string>{"n1: memory volumes: counters"}).ok());
+  REQUIRE(writer->finish().ok());
+  const auto metrics = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"profile", "metrics", dir.file("p")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_command(dir, words).out;
+  };
+  const std::string whole = metrics({});
+  CHECK(whole.find("DramR    0.5\nCommLoc") != std::string::npos);
+  CHECK(whole.ends_with("\nn1: memory volumes: counters\n"));
+  CHECK(metrics({"--window", "0s:"}) == whole);
+  CHECK(metrics({"--window", "0s:10s"}) == whole);
+  const std::string part = metrics({"--window", "10ms:"});
+  CHECK(part.find("DramR    unavailable") != std::string::npos);
+  CHECK(part.ends_with(
+      "memory volumes: the profile holds those of the whole run, not of a window\n"));
+}
+
 TEST_CASE("memory volumes come from a pipe too") {
   const TempDir dir;
   write_text(dir.file("e.csv"), "time_us,src,dst,bytes\n0,0,1,10\n2000000,1,0,7\n");
