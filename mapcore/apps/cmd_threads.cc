@@ -19,13 +19,18 @@ struct RecordCommand {
   double table = 256U << 20, llc = 32U << 20;
 };
 
+std::string with_rank(std::string pattern, const std::string& rank) {
+  for (std::size_t at = 0; (at = pattern.find("%t", at)) != pattern.npos; at += rank.size())
+    pattern.replace(at, 2, rank);
+  return pattern;
+}
+
 // "app.%t.prof": the ranks of a step write a file each. The ranks of mpirun in a batch script
 // inherit the script's own SLURM_PROCID, so the variables of MPI are asked first.
-Result<std::string> output_of_rank(std::string pattern) {
-  const std::size_t at = pattern.find("%t");
-  if (at == pattern.npos) return pattern;
+Result<std::string> output_of_rank(const std::string& pattern) {
+  if (pattern.find("%t") == pattern.npos) return pattern;
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(name)) return pattern.replace(at, 2, rank);
+    if (const char* rank = std::getenv(name)) return with_rank(pattern, rank);
   }
   return Error(
       fmt::format("--output: '{}' has %t, and no variable tells the rank of this process; "

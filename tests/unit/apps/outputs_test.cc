@@ -189,6 +189,19 @@ TEST_CASE("threads record has no standard output to write to, and makes no file 
   CHECK_FALSE(std::filesystem::exists(dir.file("-")));
 }
 
+TEST_CASE("threads record puts the rank in each place of %t") {
+  const TempDir dir;
+  const Ran ran = run_program(
+      dir, "/bin/sh",
+      {"-c", "cd \"$1\" && exec \"$0\" threads record -o run.%t/%t/app.%t.prof -- /bin/true",
+       ONDELOC_COMMAND, dir.file("")},
+      0, "", {"OMPI_COMM_WORLD_RANK=12"});
+  CAPTURE(ran.err);
+  CHECK(ran.status == 1);  // no such folder
+  CHECK(ran.err.find("run.12/12/app.12.prof") != std::string::npos);
+  CHECK(ran.err.find("%t") == std::string::npos);
+}
+
 TEST_CASE("messages to a closed standard error do not get into the output") {
   const TempDir dir;
   const std::string profile = imported(dir), out = dir.file("out");
