@@ -39,11 +39,6 @@ double sum_of(const Run& run, double RunStep::*field) {
   return sum;
 }
 
-std::size_t remaps_of(const Run& run) {
-  return static_cast<std::size_t>(std::count_if(
-      run.steps.begin(), run.steps.end(), [](const RunStep& step) { return !step.moved.empty(); }));
-}
-
 std::string share_change(const RunStep& step) {
   if (!step.remote_before) return "-";
   const std::string before = fmt::format("{:.0f} %", 100 * *step.remote_before);

@@ -17,9 +17,10 @@ std::string share_of(double seconds, double whole) {
 }
 
 std::string head_of(const RunStep& step, std::size_t index) {
-  return fmt::format("interval {}, {} to {}: {}; {}\n", index, seconds_text(step.begin),
-                     seconds_text(step.end), name_of(step.decision.kind),
-                     meaning_of(step.decision.kind));
+  return fmt::format("interval {}, {} to {}{}: {}; {}\n", index, seconds_text(step.begin),
+                     seconds_text(step.end),
+                     step.count > 1 ? fmt::format(" ({} intervals put together)", step.count) : "",
+                     name_of(step.decision.kind), meaning_of(step.decision.kind));
 }
 
 // Nothing: the decision was made by the rules.

@@ -76,7 +76,7 @@ void add_step(const RunStep& step, Sums& sums) {
     const double missed = std::max(step.decision.gain, 0.0);
     Looks& looks = sums.kinds[kind];
     looks.kind = kind;
-    ++looks.count;
+    looks.count += step.count;
     looks.missed += missed;
     sums.missed += missed;
   }
@@ -146,8 +146,8 @@ std::string undone_text(std::size_t times) {
 
 std::string moved_text(const Run& run, const Sums& sums) {
   return fmt::format("{} ranks in {} of {}{}{}; predicted to {} {}; messages take {}",
-                     run.replayed ? "would have moved" : "moved", sums.remaps,
-                     counted(run.steps.size(), "interval"), undone_text(sums.undone),
+                     run.replayed ? "would have moved" : "moved", remaps_of(run),
+                     counted(intervals_of(run), "interval"), undone_text(sums.undone),
                      crossing_text(sums.remote_first, sums.remote_last),
                      run.saved >= 0 ? "save" : "cost",
                      of_the_run(std::abs(run.saved), run.seconds()), at_stake(run));
@@ -210,6 +210,19 @@ std::string prospect_text(const Prospect& of) {
 }
 
 }  // namespace
+
+std::size_t intervals_of(const Run& run) {
+  std::size_t intervals = 0;
+  for (const RunStep& step : run.steps) intervals += step.count;
+  return intervals;
+}
+
+std::size_t remaps_of(const Run& run) {
+  const auto steps = static_cast<std::size_t>(std::count_if(
+      run.steps.begin(), run.steps.end(), [](const RunStep& step) { return !step.moved.empty(); }));
+  // A report is not trusted: a step without moves stays one, whatever the total says.
+  return steps == 0 ? 0 : std::clamp(run.remaps, steps, std::max(steps, intervals_of(run)));
+}
 
 std::optional<double> crossing_in_steps(const Run& run) {
   double across = 0, all = 0;

@@ -26,6 +26,7 @@ struct RunStep {
   Decision decision;
   double looked_seconds = 0;  // the length of time that the decision is on
   std::vector<int> moved;     // ranks whose CPUs changed
+  std::size_t count = 1;      // intervals: a line of a long run's report stands for several
 };
 
 struct Run {
@@ -41,8 +42,14 @@ struct Run {
   // Share of all bytes between NUMA nodes if no rank had moved, and as the ranks moved. Empty: not
   // counted; then the first and the last interval stand for the run.
   std::optional<double> crossing_at_start = {}, crossing_as_moved = {};
+  // Intervals in which ranks moved, as the report says. 0: not known; then the steps tell it.
+  std::size_t remaps = 0;
   double seconds() const { return steps.empty() ? 0 : steps.back().end; }
 };
+
+std::size_t intervals_of(const Run& run);
+// Intervals in which ranks moved.
+std::size_t remaps_of(const Run& run);
 
 // The share of the bytes between NUMA nodes as the ranks moved, by the intervals that tell it;
 // empty if none does.

@@ -57,6 +57,11 @@ int world_rank(const ReportJson& value) {
   return rank >= 0 && rank <= kMaxWorldRank ? static_cast<int>(rank) : -1;
 }
 
+// Reports of earlier releases do not tell. A report is not trusted: the sum must not overflow.
+std::size_t count_of(const ReportJson& interval) {
+  return std::clamp<std::uint64_t>(natural(field(interval, "count")), 1, 1'000'000'000);
+}
+
 RunStep step_of(const ReportJson& interval, double begin) {
   RunStep step;
   step.begin = begin;
@@ -64,6 +69,7 @@ RunStep step_of(const ReportJson& interval, double begin) {
   step.looked_seconds = step.end - step.begin;
   step.bytes = real(interval, "bytes");
   step.off_node_bytes = real(interval, "off_node_bytes");
+  step.count = count_of(interval);
   step.cost = real(interval, "cost_before");
   step.remote_before = share(interval, "remote_share_before");
   step.remote_after = share(interval, "remote_share_after");
@@ -82,6 +88,7 @@ Run run_of(const ReportJson& report) {
   for (const ReportJson& interval : field(report, "intervals"))
     run.steps.push_back(step_of(interval, run.seconds()));
   run.saved = saved_by(run);
+  run.remaps = natural(field(field(report, "totals"), "remaps"));
   return run;
 }
 

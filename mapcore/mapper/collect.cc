@@ -217,9 +217,11 @@ Run run_of(const Report& report) {
                      interval.horizon,
                      interval.ledger};
     step.moved = interval.moved;
+    step.count = interval.count;
     run.steps.push_back(std::move(step));
   }
   run.saved = saved_by(run);
+  run.remaps = static_cast<std::size_t>(std::max(report.remaps, 0));
   run.bound_once = report.mode == mode_name(Mode::kStatic);
   run.attached = std::any_of(report.ranks.begin(), report.ranks.end(),
                              [](const ReportRank& rank) { return rank.pid > 0; });

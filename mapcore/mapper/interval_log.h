@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The intervals that a report holds. Their number is limited, so that a job of weeks does not fill
-// the mapper's memory: the first `most` intervals, then up to `most` more in which ranks were
-// moved. Thread safety: for one thread.
+// the mapper's memory or a report: in a long run a line stands for several neighbouring intervals.
+// So the lines cover the whole run, and their sums are those of the run. Lines in which ranks or
+// their memory moved stand alone as long as there are at most `most` of them: each tells when the
+// mapping changed. The last `fresh` lines stand alone, too: `ondeloc top` shows them. Thread
+// safety: for one thread.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "mapcore/report/report.h"
@@ -16,34 +17,30 @@ namespace ondeloc {
 
 class IntervalLog {
  public:
-  explicit IntervalLog(std::size_t most = 10000) : most_(most) {}
+  static constexpr std::size_t kMost = 10000, kFresh = 32;
 
-  void keep(ReportInterval line) {
-    remaps_ += line.remapped ? 1 : 0;
-    if (kept_.size() < (line.remapped ? 2 * most_ : most_)) {
-      kept_.push_back(std::move(line));
-    } else {
-      ++(line.remapped ? omitted_remaps_ : omitted_);
-    }
-  }
+  explicit IntervalLog(std::size_t most = kMost, std::size_t fresh = kFresh)
+      : most_(most), fresh_(fresh) {}
 
+  void keep(ReportInterval line);
+
+  // At most 2 * most, if that is more than fresh.
   const std::vector<ReportInterval>& kept() const { return kept_; }
   int remaps() const { return remaps_; }
 
-  // For the report; empty if no interval is left out.
-  std::string note() const {
-    if (omitted_remaps_ > 0)
-      return fmt::format("{} intervals are left out, {} of them with a remap",
-                         omitted_ + omitted_remaps_, omitted_remaps_);
-    if (omitted_ > 0) return fmt::format("{} intervals without a remap are left out", omitted_);
-    return {};
-  }
+  // For the report; empty if each line is one interval.
+  std::string note() const;
 
  private:
-  std::size_t most_;
+  void shrink();
+  void put_together(std::size_t most_intervals, bool moves_too);
+
+  std::size_t most_, fresh_;
   std::vector<ReportInterval> kept_;
   int remaps_ = 0;
-  std::size_t omitted_ = 0, omitted_remaps_ = 0;
+  std::size_t intervals_ = 0;
+  std::size_t quiet_ = 0;  // lines in which nothing moved
+  bool has_joined_moves_ = false;
 };
 
 }  // namespace ondeloc

@@ -60,7 +60,6 @@ constexpr auto kRestoreEvery = std::chrono::milliseconds(100);
 constexpr std::size_t kMostRestored = 32;
 constexpr double kRestoreAllAfter = 2;  // seconds
 constexpr double kLongestSeries = 1e8;  // seconds
-constexpr std::size_t kMostLive = 32;   // intervals of a live report
 constexpr const char* kOnlyAtEnd = "read when the step ends";
 constexpr auto kDetachWait = std::chrono::milliseconds(50);
 constexpr auto kEndWait = std::chrono::milliseconds(500);
@@ -378,7 +377,7 @@ class OnlineMapper {
     report.origin =
         origin_.empty() ? origin_of(ranks(), config_.partition, config_.restarts) : origin_;
     const auto& kept = log_.kept();
-    const std::size_t count = live ? std::min(kept.size(), kMostLive) : kept.size();
+    const std::size_t count = live ? std::min(kept.size(), IntervalLog::kFresh) : kept.size();
     report.intervals.assign(kept.end() - static_cast<std::ptrdiff_t>(count), kept.end());
     report.remaps = log_.remaps();
     report.notes = std::move(notes);

@@ -113,9 +113,10 @@ void read_extras(const Json& report, ReportInput& input) {
     input.beyond = read_matrix_cells(*beyond).value_or(std::vector<MatrixEntry>());
   if (const Json* intervals = find(report, "intervals");
       intervals != nullptr && intervals->is_array()) {
-    input.intervals = intervals->size();
     for (const Json& interval : *intervals) {
       const double end = number(interval, "t").value_or(0);
+      input.intervals +=
+          static_cast<std::size_t>(std::clamp(number(interval, "count").value_or(1), 1.0, 1e9));
       input.sent.emplace_back(end, number(interval, "bytes").value_or(0));
       input.sent_off_node.emplace_back(end, number(interval, "off_node_bytes").value_or(0));
     }

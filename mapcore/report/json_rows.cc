@@ -109,6 +109,7 @@ void put(const ReportInterval& interval, std::string& json) {
   Members members(json);
   members.put_next("t", interval.t);
   members.put_next("interval_ms", interval.interval_ms);
+  members.put_next("count", interval.count);
   members.put_next("bytes", interval.bytes);
   members.put_next("messages", interval.messages);
   members.put_next("off_node_bytes", interval.off_node_bytes);

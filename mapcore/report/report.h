@@ -5,6 +5,7 @@
 // traffic. Thread safety: values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -92,7 +93,9 @@ struct ReportCache {
 struct ReportInterval {
   double t = 0;                   // seconds since the mapper started, end of the interval
   std::uint32_t interval_ms = 0;  // as it was when it began
-  double bytes = 0;               // between different ranks of the node
+  // Intervals that this line stands for: more than 1 in a long run (mapper/interval_log.h).
+  std::size_t count = 1;
+  double bytes = 0;  // between different ranks of the node
   double messages = 0;
   double off_node_bytes = 0;
   std::uint64_t samples = 0;  // SAMPLE events that came in it

@@ -92,6 +92,8 @@ constexpr auto kKeys = std::to_array<ReportKey>({
     {"modelled[].messages", "messages", "the number of these messages"},
     {"intervals[].t", "seconds", "end of the interval, since the mapper started"},
     {"intervals[].interval_ms", "ms", "wanted length of the interval"},
+    {"intervals[].count", "",
+     "intervals that this element stands for: 1, or more in a long run, see LONG RUNS"},
     {"intervals[].bytes", "bytes", "between different ranks of the node"},
     {"intervals[].messages", "messages", "the number of these messages"},
     {"intervals[].off_node_bytes", "bytes", "to other nodes"},

@@ -92,8 +92,8 @@ SiteSums sums_of(const ReportRun& run) {
     sums.at_stake += amount(step.cost);
     sums.bytes += amount(step.bytes);
     sums.off_node_bytes += amount(step.off_node_bytes);
-    sums.remaps += step.moved.empty() ? 0 : 1;
   }
+  sums.remaps = static_cast<double>(remaps_of(run.run));
   sums.migrations = static_cast<double>(run.migrations());
   sums.dropped = static_cast<double>(run.dropped);
   sums.energy_reports = run.use.package_joules ? 1 : 0;

@@ -104,6 +104,13 @@ TEST_CASE("a move back is decided before the rules, and says so") {
     CHECK(text.ends_with("rules\n  not asked: a move back is decided before them\n"));
 }
 
+TEST_CASE("a line of a long run says how many intervals it stands for") {
+  RunStep step = step_of(DecisionKind::kKeeps);
+  step.count = 4;
+  CHECK(interval_text(run_with(step), 2).starts_with(
+      "interval 2, 1 s to 1.5 s (4 intervals put together): keeps; "));
+}
+
 TEST_CASE("an interval whose messages take all its time is explained without an exponent") {
   RunStep step = step_of(DecisionKind::kRemaps);
   step.cost = 0.4985;

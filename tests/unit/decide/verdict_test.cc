@@ -51,6 +51,25 @@ TEST_CASE("a run that moved ranks says how often, and what it gained") {
       "to cost 1 % of the run (20 ms); messages take 20 % of the run (400 ms), predicted");
 }
 
+TEST_CASE("steps that stand for several intervals count as many") {
+  Run run =
+      run_of({step(DecisionKind::kKeeps, 10, 0.2), step(DecisionKind::kRemaps, 10, 0.2, 0, {0})});
+  run.steps[0].count = 8;
+  CHECK(verdict(run).starts_with("moved ranks in 1 of 9 intervals; "));
+  run.steps[1].count = 4;
+  run.remaps = 3;
+  CHECK(verdict(run).starts_with("moved ranks in 3 of 12 intervals; "));
+  run.remaps = 99;
+  CHECK(remaps_of(run) == 12);
+  run.steps[1].moved.clear();
+  CHECK(remaps_of(run) == 0);
+
+  Run stayed = run_of({step(DecisionKind::kFleeting, 10, 0.2), step(DecisionKind::kKeeps, 10, 0.2),
+                       step(DecisionKind::kFleeting, 10, 0.2)});
+  stayed.steps[1].count = 3;
+  CHECK(verdict(stayed).starts_with("already as good as it gets: "));
+}
+
 TEST_CASE("a run that moved no rank says why") {
   CHECK(verdict(run_of({})) == "nothing to map: the ranks of this node sent each other nothing");
   Run silent = run_of({step(DecisionKind::kSilent, 0, 0)});

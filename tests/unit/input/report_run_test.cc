@@ -91,6 +91,16 @@ TEST_CASE("a run knows the rule of its decisions") {
   CHECK(rule_of("") == Decide::kAuto);
 }
 
+TEST_CASE("the story of a long run counts the intervals that a line stands for") {
+  const auto found = parse_report_run(R"({"ranks":[],"totals":{"remaps":2},"intervals":[
+    {"t":8,"count":8,"decision":"keeps"},{"t":9,"count":-5,"decision":"keeps"},
+    {"t":12,"count":3,"bytes":9,"decision":"remaps","moved":[3]}]})",
+                                      "r");
+  REQUIRE(found.ok());
+  CHECK(intervals_of(found->run) == 12);
+  CHECK(remaps_of(found->run) == 2);
+}
+
 TEST_CASE("no byte is between NUMA nodes if one node spans both packages") {
   const std::string totals =
       R"("intervals":[],"ranks":[],"totals":{"domains":[{"domain":"machine","bytes_before":8,
