@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "mapcore/base/text.h"
 #include "mapcore/binding/affinity.h"
@@ -131,10 +132,14 @@ bool Placement::changes(const Mapping& wanted) const {
   return changes_cpus(plan_.slots, current_, wanted);
 }
 
+bool Placement::is_pinned(LocalRank rank, const Ranks& ranks) const {
+  const RankState& state = ranks.at(rank);
+  return !state.left() && (!state.movable() || bindings_[rank].stuck);
+}
+
 Mapping Placement::without_pinned(Mapping wanted, const Ranks& ranks) const {
   for (const LocalRank rank : wanted.ids()) {
-    const RankState& state = ranks.at(rank);
-    if (state.movable() || state.left()) continue;
+    if (!is_pinned(rank, ranks)) continue;
     const auto comes = std::find(wanted.begin(), wanted.end(), current_[rank]);
     if (comes != wanted.end()) *comes = wanted[rank];
     wanted[rank] = current_[rank];
@@ -145,7 +150,7 @@ Mapping Placement::without_pinned(Mapping wanted, const Ranks& ranks) const {
 AllowedCpus Placement::constraints(const Ranks& ranks) const {
   AllowedCpus allowed = allowed_;
   for (const LocalRank rank : allowed.ids())
-    if (!ranks.at(rank).movable() && !ranks.at(rank).left()) allowed[rank] = cpus_of(rank);
+    if (is_pinned(rank, ranks)) allowed[rank] = cpus_of(rank);
   return allowed;
 }
 
@@ -194,10 +199,42 @@ Placement::Homes Placement::homes() const {
   return homes;
 }
 
+// `moves`: made, but for those that the kernel refused. `moved`: the ranks that were bound; those
+// that go back are taken out of it.
+void Placement::put_back(std::span<const RankMove> moves, const Mapping& last, const Ranks& ranks,
+                         std::vector<LocalRank>& moved) {
+  std::vector<LocalRank> back;
+  const auto goes_back = [&](LocalRank rank) {
+    return std::find(back.begin(), back.end(), rank) != back.end();
+  };
+  for (const RankMove& move : moves) {
+    RankBinding& binding = bindings_[move.rank];
+    if (!binding.needs_bind) continue;
+    back.push_back(move.rank);
+    binding.stuck = true;
+    binding.needs_bind =
+        !(slot_of(last, move.rank).pus == (binding.expected & plan_.machine.all_pus()));
+  }
+  for (std::size_t i = 0; i < back.size(); ++i) {
+    current_[back[i]] = last[back[i]];
+    for (const LocalRank rank : current_.ids())
+      if (current_[rank] == last[back[i]] && !goes_back(rank)) back.push_back(rank);
+  }
+  if (!back.empty())
+    notes_.insert(
+        "a rank that could not be bound keeps its CPUs until the step's CPUs change, and the rank "
+        "that was to get them was not moved");
+  std::vector<RankMove> ways;
+  for (const LocalRank rank : moved)
+    if (goes_back(rank)) ways.push_back({rank, cpus_of(rank)});
+  std::erase_if(moved, goes_back);
+  (void)bindings_.bind(ways, ranks, notes_);
+}
+
 // `before`: the nodes of each rank before the present mapping.
-ApplyResult Placement::bind(std::span<const RankMove> moves, const Homes& before,
-                            const Ranks& ranks) {
-  ApplyResult result{bindings_.bind(moves, ranks, notes_)};
+ApplyResult Placement::settle(std::vector<LocalRank> moved, const Homes& before,
+                              const Ranks& ranks) {
+  ApplyResult result{std::move(moved)};
   has_left_ = !memory_follows();
   for (const LocalRank rank : result.moved) {
     const Home &from = before[rank], to = home_of(current_, rank);
@@ -224,7 +261,10 @@ ApplyResult Placement::apply(const Mapping& wanted, Ranks& ranks) {
     bindings_.restore_one(rank, state, notes_);
     moves.push_back({rank, cpus_of(rank)});
   }
-  return bind(moves, before, ranks);
+  std::vector<LocalRank> moved = bindings_.bind(moves, ranks, notes_);
+  // The kernel need not have the CPUs of a topology that is not the host's.
+  if (real_) put_back(moves, last, ranks, moved);
+  return settle(std::move(moved), before, ranks);
 }
 
 bool Placement::cpuset_changed(const Ranks& ranks) const {
@@ -265,10 +305,11 @@ std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Rank
     const auto mask = get_affinity(state.attached() ? state.process : state.task);
     if (mask) binding.expected = left_of_slot(binding.expected, now, *mask);
     binding.foreign = CpuSet();
+    binding.stuck = false;
     binding.needs_bind = !state.attached();  // to its new slot, when it attaches
     if (state.movable()) moves.push_back({rank, cpus_of(rank), now});
   }
-  return bind(moves, before, ranks);
+  return settle(bindings_.bind(moves, ranks, notes_), before, ranks);
 }
 
 }  // namespace ondeloc

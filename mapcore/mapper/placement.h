@@ -70,8 +70,9 @@ class Placement {
   bool changes(const Mapping& wanted) const;
   // Returns `wanted` with pinned ranks left where they are, and no rank outside of its allowed CPUs
   // but where it is already. A rank is pinned if it has not
-  // attached, is not a descendant of its task, or cannot be tracked. The rank that was assigned a
-  // pinned rank's slot gets the slot meant for the pinned rank.
+  // attached, is not a descendant of its task, cannot be tracked, or could not be bound in an
+  // earlier move. The rank that was assigned a pinned rank's slot gets the slot meant for the
+  // pinned rank.
   Mapping without_pinned(Mapping wanted, const Ranks& ranks) const;
   // From now on a rank gets CPUs that `allowed` gives it only, or stays where it is.
   void allow(AllowedCpus allowed) { allowed_ = std::move(allowed); }
@@ -85,7 +86,8 @@ class Placement {
   // room.
   Mapping inside_allowed(const Ranks& ranks) const { return without_pinned(current_, ranks); }
   // Binds all ranks before any page moves: copying takes seconds, and for as long a rank would
-  // share its CPUs with a rank that waits to be moved.
+  // share its CPUs with a rank that waits to be moved. A rank that cannot be bound keeps its slot,
+  // and so do the ranks that were to get this slot, one after the other.
   ApplyResult apply(const Mapping& wanted, Ranks& ranks);
   // True if the nodes have room for the pages that would follow. `memory`: of each rank, spread
   // about evenly over the nodes of its slot in `before`; empty if no pages follow.
@@ -123,7 +125,10 @@ class Placement {
   Homes homes() const;
   void add_plan_notes(std::size_t ranks);
   void note_starts(const CpuSet& known);
-  ApplyResult bind(std::span<const RankMove> moves, const Homes& before, const Ranks& ranks);
+  bool is_pinned(LocalRank rank, const Ranks& ranks) const;
+  void put_back(std::span<const RankMove> moves, const Mapping& last, const Ranks& ranks,
+                std::vector<LocalRank>& moved);
+  ApplyResult settle(std::vector<LocalRank> moved, const Homes& before, const Ranks& ranks);
   std::optional<SlotPlan> plan_again(const Machine& machine, const Ranks& ranks,
                                      const CpuSet& cpuset) const;
 

@@ -23,6 +23,7 @@ struct RankBinding {
   bool needs_bind = false;  // to be bound to its slot as soon as it attaches
   bool inspected = false;   // its mask was looked at since it attached
   bool restored = false;    // its mask was put back since the last remap
+  bool stuck = false;       // a move failed: it stays where it is until the step's CPUs change
   int migrations = 0;       // times that its NUMA node changed
 };
 
