@@ -147,10 +147,13 @@ class Builder {
     }
   }
 
+  bool has_hwloc_distances(const Machine& machine) const {
+    return !overrides_.remote_distance && is_complete(machine.distances);
+  }
   // Returns d_kl / d_local, row-major; d_local is the distance of node k to itself.
   std::vector<double> distance_ratios(const Machine& machine) const {
     const std::size_t n = machine.nodes.size();
-    const bool by_hwloc = !overrides_.remote_distance && is_complete(machine.distances);
+    const bool by_hwloc = has_hwloc_distances(machine);
     std::vector<double> ratios(
         n * n, overrides_.remote_distance.value_or(kRemoteDistance) / kLocalDistance);
     for (std::size_t k = 0; k < n; ++k) {
@@ -205,9 +208,9 @@ class Builder {
 
   void set_links() {
     const std::vector<double> ratios = distance_ratios(machine_);
-    model_.distance_source = overrides_.remote_distance        ? "option"
-                             : is_complete(machine_.distances) ? "hwloc"
-                                                               : "default";
+    model_.distance_source = overrides_.remote_distance      ? "option"
+                             : has_hwloc_distances(machine_) ? "hwloc"
+                                                             : "default";
     const bool by_file =
         !overrides_.link_bandwidth && !overrides_.bandwidth && measured_all_links();
     const bool by_hwloc = !by_file && bandwidth_by_hwloc_ && is_complete(machine_.link_bandwidth);
