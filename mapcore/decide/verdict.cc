@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
@@ -48,7 +49,6 @@ const char* reason_of(DecisionKind kind) {
 
 // Looks with one decision that moved no rank.
 struct Looks {
-  DecisionKind kind = DecisionKind::kWaits;
   std::size_t count = 0;
   double missed = 0;  // seconds, predicted
 };
@@ -75,7 +75,6 @@ void add_step(const RunStep& step, Sums& sums) {
   } else if (kind != DecisionKind::kSilent && !step.decision.acts()) {
     const double missed = std::max(step.decision.gain, 0.0);
     Looks& looks = sums.kinds[kind];
-    looks.kind = kind;
     looks.count += step.count;
     looks.missed += missed;
     sums.missed += missed;
@@ -155,18 +154,17 @@ std::string moved_text(const Run& run, const Sums& sums) {
 
 // REQUIRES: some look moved no rank.
 template <class Number>
-const Looks& largest(const Sums& sums, Number Looks::*of) {
-  return std::max_element(
-             sums.kinds.begin(), sums.kinds.end(),
-             [of](const auto& a, const auto& b) { return a.second.*of < b.second.*of; })
-      ->second;
+const std::pair<const DecisionKind, Looks>& largest(const Sums& sums, Number Looks::*of) {
+  return *std::max_element(
+      sums.kinds.begin(), sums.kinds.end(),
+      [of](const auto& a, const auto& b) { return a.second.*of < b.second.*of; });
 }
 
 std::string missed_text(const Run& run, const Sums& sums) {
-  const Looks& most = largest(sums, &Looks::missed);
+  const auto& [kind, looks] = largest(sums, &Looks::missed);
   return fmt::format("could have gained {}, predicted, but was not moved{} because {}",
                      of_the_run(sums.missed, run.seconds()),
-                     most.missed < sums.missed ? ", mostly" : "", reason_of(most.kind));
+                     looks.missed < sums.missed ? ", mostly" : "", reason_of(kind));
 }
 
 // The cost is not known of messages that are in no interval.
@@ -182,7 +180,7 @@ std::string stayed_text(const Run& run, const Sums& sums) {
     return "nothing moved, because no decision was due before the run ended";
   if (outcome == Outcome::kNoStake) return no_stake_text(sums.cost, run.seconds());
   if (outcome == Outcome::kMissed) return missed_text(run, sums);
-  const DecisionKind most = largest(sums, &Looks::count).kind;
+  const DecisionKind most = largest(sums, &Looks::count).first;
   const bool is_good = most == DecisionKind::kKeeps || most == DecisionKind::kSmall ||
                        most == DecisionKind::kNearBest || most == DecisionKind::kCheap;
   return fmt::format("{}; messages take {}",
