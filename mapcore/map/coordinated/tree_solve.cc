@@ -103,10 +103,14 @@ class TreeSolver {
     const std::int64_t ranks = std::min(tree_.ranks, tuning::kVeryFew);
     return tuning::kPlaceWorkOfFew * places() * ranks / tuning::kVeryFew;
   }
-  // The work of a descent. Searches of higher EFFORT have no limit. With a present mapping only
-  // many ranks have one, since a descent that ends early moves more ranks.
+  std::int64_t round_work() const { return tuning::kTreeRoundWork * work(); }
+  // The work of a descent. Few ranks have no limit. With EFFORT above 1 a descent has the work of a
+  // round of the search: if all ranks send almost alike to all, the last steps of a descent gain
+  // next to nothing and take most of the time. With a present mapping and EFFORT 1 only many ranks
+  // have a limit, since a descent that ends early moves more ranks.
   std::int64_t descent_work() const {
-    if (effort_ > 1) return tuning::kUnlimitedWork;
+    if (tree_.ranks <= tuning::kFewOnTree) return tuning::kUnlimitedWork;
+    if (effort_ > 1) return round_work();
     if (tree_.ranks > tuning::kManyOnTree) return tree_.ranks * tuning::kDescentWorkOfMany;
     return is_middling() && previous_.empty() ? tree_.ranks * tuning::kDescentWork
                                               : tuning::kUnlimitedWork;
@@ -210,7 +214,7 @@ class TreeSolver {
     const Part even = has_inside() ? llcs_of(request_, even_loads()) : Part();
     for (int round = 1; round < effort_; ++round) {
       const std::uint64_t seed = tuning::kSeed + static_cast<std::uint64_t>(round);
-      search_.iterate(seed, tuning::kTreeRoundWork * work());
+      search_.iterate(seed, round_work());
       search_.offer(searched_from(even, tuning::kSeedsFromEvenLoads + seed));
       keep_found();
     }
@@ -227,7 +231,7 @@ class TreeSolver {
     if (start.empty()) return {};
     TreeSearch search(tree_, descent_work());
     search.adopt(start);
-    search.iterate(seed, tuning::kTreeRoundWork * work());
+    search.iterate(seed, round_work());
     return search.best();
   }
 
