@@ -9,6 +9,7 @@ import os
 import pathlib
 import pwd
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,8 @@ SLURM_CONF = f"{ROOT}/slurm/slurm.conf"
 PLUGSTACK = pathlib.Path(ROOT, "slurm", "plugstack.conf")
 RANK_LIB = f"{STAGE}/lib/ondeloc/libondeloc_rank.so"
 MAPPER = f"{STAGE}/libexec/ondeloc/ondeloc-mapper"
+# A program that crashes leaves a core (stacks() prints it): srun passes the limit on to the tasks.
+resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
 
 
 def _user():
@@ -105,7 +108,13 @@ class Case(unittest.TestCase):
         return running
 
     def assert_ran(self, result):
-        self.assertEqual(result.returncode, 0, f"stdout: {result.stdout}\nstderr: {result.stderr}")
+        if result.returncode != 0:
+            self.fail(f"status {result.returncode}\nstdout: {result.stdout}\nstderr: {result.stderr}\n{self.stacks()}")
+
+    def stacks(self):
+        """The stacks of programs that crashed in the test's directory, where the kernel leaves cores and gdb is there. Open MPI's
+        own lines about a crash end before the caller of a null function pointer."""
+        return "\n".join(stacks_of(path) for path in sorted(pathlib.Path(self.dir).glob("core*"))) if shutil.which("gdb") else ""
 
     def write(self, name, text):
         path = os.path.join(self.dir, name)
@@ -132,6 +141,13 @@ class Case(unittest.TestCase):
             return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"complete": False}
         self.assertTrue(wait_for(lambda: read()["complete"], 60), f"no complete report {name}")
         return read()
+
+
+def stacks_of(core):
+    def gdb(*arguments):
+        return subprocess.run(["gdb", "-batch", "-nx", *arguments, core], capture_output=True, text=True, errors="replace", check=False).stdout
+    program = re.search(r"^exe = '([^ ']+)", gdb("-ex", "info proc exe", "-core"), re.MULTILINE)
+    return gdb("-ex", "thread apply all bt", program[1]) if program else f"{core}: of no program that gdb knows"
 
 
 def wait_for(condition, seconds):
