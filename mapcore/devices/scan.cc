@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -161,6 +162,10 @@ void add_gpu(const Sysfs& sys, const std::string& name, const std::string& direc
   devices.push_back(std::move(device));
 }
 
+// The parts of AMD's MI300 have render nodes on platform devices, "amdgpu_xcp_1" or "amdgpu_xcp.1",
+// whether the GPU is divided or not. AMD's driver tells the GPU of a process that uses a part.
+bool is_partition(std::string_view link) { return link.find("/platform/amdgpu_xcp") != link.npos; }
+
 void add_fabrics(const Sysfs& sys, std::vector<Device>& devices, Functions& functions) {
   add_rdma(sys, devices, functions);
   add_slingshot(sys, devices);
@@ -192,7 +197,8 @@ std::vector<Device> scan_gpus(const std::string& root) {
   for (const std::string& name : driver.list())
     if (is_pci_address(name)) add_gpu(sys, name, driver.pci_directory(name), devices);
   for (const std::string& name : graphics.list())
-    if (name.starts_with("renderD")) add_gpu(sys, name, graphics.pci_directory(name), devices);
+    if (name.starts_with("renderD") && !is_partition(graphics.link(name)))
+      add_gpu(sys, name, graphics.pci_directory(name), devices);
   return devices;
 }
 

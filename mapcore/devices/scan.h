@@ -20,7 +20,7 @@ std::vector<Device> scan_adapters(const std::string& root = "");
 // The same without the Ethernet adapters, in less time.
 std::vector<Device> scan_fabrics(const std::string& root = "");
 // Devices that programs compute on: those with a render node, and those that NVIDIA's driver has.
-// The graphics of a board's management controller is not one.
+// The graphics of a board's management controller is not one, nor is a part of a GPU.
 std::vector<Device> scan_gpus(const std::string& root = "");
 // Both.
 std::vector<Device> scan_devices(const std::string& root = "");

@@ -134,6 +134,14 @@ TEST_CASE("GPUs are what programs compute on") {
         "other GPU renderD131, locality unknown\n");
 }
 
+TEST_CASE("the parts of a GPU are not GPUs") {
+  MadeTree tree;
+  tree.render("renderD128", tree.pci("0000:c1:00.0", 3, "24-31", "amdgpu", "0x1002"));
+  tree.render("renderD129", "/sys/devices/platform/amdgpu_xcp_0");
+  tree.render("renderD130", "/sys/devices/platform/amdgpu_xcp.36");
+  CHECK(lines(scan_gpus(tree.root())) == "AMD GPU renderD128, 0000:c1:00.0, NUMA node 3\n");
+}
+
 TEST_CASE("a PCI address has this shape") {
   CHECK(is_pci_address("0000:3b:00.0"));
   CHECK(is_pci_address("10000:e1:00.0"));
