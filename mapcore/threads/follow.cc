@@ -23,7 +23,7 @@
 namespace ondeloc {
 namespace {
 
-constexpr int kForwarded[] = {SIGTERM, SIGHUP};
+constexpr int kForwarded[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 constexpr int kOfTerminal[] = {SIGINT, SIGQUIT};  // the program gets them itself
 
 volatile std::sig_atomic_t running_child = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a program under QEMU with the plugin of threads, and records what its threads read of each
-// other. Ctrl-C reaches the program, SIGTERM and SIGHUP are passed on to it unless this process
-// ignores them: what was counted until then is recorded. Thread safety: one call in a process,
-// because of the signals.
+// other. Ctrl-C reaches the program. SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to it unless
+// this process ignores them: if they end it, what was counted until then is recorded. Thread safety:
+// one call in a process, because of the signals.
 #pragma once
 
 #include <cstdint>

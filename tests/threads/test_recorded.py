@@ -184,6 +184,15 @@ class Recorded(unittest.TestCase):
         self.assertGreater(found[(0, 1)], 100 * found.get((1, 0), 0))
         self.assertIn("was killed", self.ondeloc("profile", "info", self.profile))
 
+    def test_a_warning_signal_reaches_the_program(self):
+        """Users ask Slurm for it (sbatch --signal=USR1). A program that handles it goes on and is recorded to its end."""
+        script = ("import os, signal as s\n"
+                  "for number in s.SIGUSR1, s.SIGUSR2: s.signal(number, lambda *_: None)\n"
+                  "for number in s.SIGUSR1, s.SIGUSR2: os.kill(os.getppid(), number); s.sigtimedwait([], 1)\n"
+                  "os._exit(7)")
+        self.record("/usr/bin/python3", "-c", script, status=7)
+        self.assertIn("complete          true", self.ondeloc("profile", "info", self.profile))
+
     def test_wrong_programs_are_one_sentence(self):
         script = os.path.join(self.folder.name, "script")
         pathlib.Path(script).write_text("#!/bin/sh\n", encoding="ascii")
