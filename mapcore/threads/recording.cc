@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/threads/recording.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -65,8 +66,8 @@ std::uint64_t monotonic_ns() { return clock_now(CLOCK_MONOTONIC); }
 Result<ThreadRecording> ThreadRecording::start(const SharedCounts& counts, std::uint32_t sample) {
   UniqueFd file(::memfd_create("ondeloc-events", MFD_CLOEXEC));
   if (!file.valid()) return Error::from_errno("the events have no place to wait");
-  auto writer =
-      ProfileWriter::over(UniqueFd(::dup(file.get())), kWaiting, header_of_run(kMostThreads));
+  UniqueFd copy(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));  // the program must not inherit it
+  auto writer = ProfileWriter::over(std::move(copy), kWaiting, header_of_run(kMostThreads));
   if (!writer) return std::move(writer).error();
   ThreadRecording recording(counts, sample, std::move(file), *std::move(writer));
   recording.first_ns_ = recording.last_ns_ = monotonic_ns();

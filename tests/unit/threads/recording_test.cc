@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/threads/recording.h"
 
+#include <fcntl.h>
+
 #include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "mapcore/profile/reader.h"
 #include "mapcore/threads/counts_file.h"
@@ -48,6 +53,22 @@ TEST_CASE("the growth of the counts becomes events, sums, volumes and names") {
   REQUIRE(profile->threads().size() == 3);
   CHECK(profile->threads()[1].name == std::string(16, 'x'));
   CHECK(profile->threads()[2].text() == "helper");
+}
+
+TEST_CASE("a program that is started now inherits no descriptor of the recording") {
+  auto file = CountsFile::create();
+  REQUIRE(file.ok());
+  auto recording = ThreadRecording::start(file->counts(), 1);
+  REQUIRE(recording.ok());
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (target.find("ondeloc-events") == std::string::npos) continue;
+    CHECK((fcntl(std::stoi(entry.path().filename().string()), F_GETFD) & FD_CLOEXEC) != 0);
+    ++found;
+  }
+  CHECK(found == 2);
 }
 
 TEST_CASE("the recording of a sample counts each line for all") {
