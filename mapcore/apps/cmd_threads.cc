@@ -59,11 +59,11 @@ Result<std::string> run_record(const RecordCommand& command) {
   follow.output = *std::move(output);
   const auto followed = follow_threads(follow, [](const std::string& sentence) { say(sentence); });
   if (!followed) return Error(followed.error()).within("threads record");
-  say(
-      fmt::format("threads record: {} threads read {} of each other in {} of emulated run; see "
-                  "'ondeloc profile info {}'",
-                  followed->threads, bytes_text(static_cast<double>(followed->bytes)),
-                  seconds_text(followed->seconds), shorten_path(follow.output)));
+  say(fmt::format(
+      "threads record: {} read {} of each other in {} of emulated run; see "
+      "'ondeloc profile info {}'",
+      counted(followed->threads, "thread"), bytes_text(static_cast<double>(followed->bytes)),
+      seconds_text(followed->seconds), shorten_path(follow.output)));
   // Scripts see the status of their program, as with time(1).
   if (const int status = exit_status(followed->status); status != 0) {
     say(fmt::format("threads record: the program ended with status {}", status));

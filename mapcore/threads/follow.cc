@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "mapcore/base/quantity.h"
+#include "mapcore/base/text.h"
 #include "mapcore/base/unique_fd.h"
 #include "mapcore/profile/writer.h"
 #include "mapcore/threads/counts_file.h"
@@ -121,8 +122,8 @@ class Run {
   void say_progress() {
     if (options_.tell_every_s <= 0 || seconds() < next_s_ + options_.tell_every_s) return;
     next_s_ = seconds();
-    tell_(fmt::format("threads record: running for {}, {} threads, {} read of other threads",
-                      seconds_text(seconds()), recording_.threads(),
+    tell_(fmt::format("threads record: running for {}, {}, {} read of other threads",
+                      seconds_text(seconds()), counted(recording_.threads(), "thread"),
                       bytes_text(static_cast<double>(recording_.bytes()))));
   }
 
@@ -168,6 +169,16 @@ std::vector<std::string> notes_of_end(const ondeloc_threads::SharedCounts& count
   return {executed};
 }
 
+Status check_loaded(const ondeloc_threads::SharedCounts& counts) {
+  const std::uint64_t magic = counts.magic.load(std::memory_order_acquire);
+  if (magic == ondeloc_threads::kMagic) return {};
+  if (magic == ondeloc_threads::kRefused)
+    return Error("the program was not started, for the reason that the plugin for QEMU gave");
+  return Error(
+      "QEMU did not load the plugin that follows threads; use a qemu-x86_64 that has plugins, "
+      "such as that of Debian's package qemu-user");
+}
+
 }  // namespace
 
 Result<Followed> follow_threads(const FollowOptions& options, const Tell& tell) {
@@ -187,10 +198,7 @@ Result<Followed> follow_threads(const FollowOptions& options, const Tell& tell) 
   if (!status) return status.error();
   followed.status = *status;
   followed.seconds = run.seconds();
-  if (file->counts().magic.load(std::memory_order_acquire) != ondeloc_threads::kMagic)
-    return Error(
-        "QEMU did not load the plugin that follows threads; use a qemu-x86_64 that has plugins, "
-        "such as that of Debian's package qemu-user");
+  if (Status loaded = check_loaded(file->counts()); !loaded) return std::move(loaded).error();
   followed.threads = recording->threads();
   followed.bytes = recording->bytes();
   followed.events = recording->events();

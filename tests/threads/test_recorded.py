@@ -6,6 +6,7 @@ test_recorded.py ONDELOC THREAD_SHARING THREAD_KERNELS"""
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -205,6 +206,15 @@ class Recorded(unittest.TestCase):
         done = run(ONDELOC, "threads", "record", "-o", self.profile, "--", PROGRAM, env={"PATH": self.folder.name})
         self.assertEqual(done.returncode, 1)
         self.assertIn("install Debian's package qemu-user", done.stderr)
+
+    def test_a_table_without_memory_is_the_reason_that_is_told(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        done = self.record(PROGRAM, "pairs", "2", "64", "1", options=("--table", "64GiB"), status=1, preexec_fn=limit)
+        self.assertIn("make it smaller with --table", done.stderr)
+        self.assertNotIn("use a qemu-x86_64", done.stderr)
+
+    def test_one_thread_is_not_several(self):
+        self.assertIn(" 1 thread read ", self.record("/bin/sh", "-c", "exit 0").stderr)
 
     def test_ranks_write_a_file_each(self):
         pattern = os.path.join(self.folder.name, "app.%t.prof")

@@ -169,8 +169,10 @@ const char* install(qemu_plugin_id_t id, const qemu_info_t& info, int count, cha
   ::close(words.fd);
   counts = static_cast<SharedCounts*>(memory);
   follower = new Follower(words.settings, *counts);
-  if (!follower->valid())
+  if (!follower->valid()) {
+    counts->magic.store(kRefused, std::memory_order_release);
     return "there is no memory for the table of lines; make it smaller with --table";
+  }
   prctl(PR_GET_NAME, first_name);
   pthread_atfork(nullptr, nullptr, [] { following = false; });
   qemu_plugin_register_vcpu_init_cb(id, on_thread);

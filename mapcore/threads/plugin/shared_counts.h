@@ -12,6 +12,7 @@
 namespace ondeloc_threads {
 
 inline constexpr std::uint64_t kMagic = 0x3153544E55434854;  // "THCUNTS1"
+inline constexpr std::uint64_t kRefused = 1;
 inline constexpr std::uint32_t kMostThreads = 1024;
 inline constexpr std::size_t kNameBytes = 16;  // of the kernel, with a zero
 inline constexpr std::size_t kFunctionBytes = 64;
@@ -35,7 +36,7 @@ struct ThreadCounts {
 };
 
 struct SharedCounts {
-  Count magic;                         // kMagic as soon as the plugin follows the program
+  Count magic;  // kMagic as soon as the plugin follows the program, kRefused if it told why not
   std::atomic<std::uint32_t> threads;  // created so far, also those beyond kMostThreads
   Count ended;                         // 1: the program ended by itself
   Count forgotten;                     // written lines that left the table
