@@ -60,21 +60,18 @@ std::string to_json_text(const std::vector<LayoutRow>& rows, const std::vector<I
 
 Result<std::string> compare_nodes(const NodesComparison& wanted, const MachineChoice& machine,
                                   const CommMatrix& matrix) {
-  const auto ranks = number_of_ranks(matrix, wanted.slots.ranks);
-  if (!ranks) return ranks.error();
   // The ranks of the step are dealt to the nodes; those of a node follow from that.
   NodesComparison of_node = wanted;
   of_node.slots.ranks = 0;
-  const CommMatrix whole = matrix.with_ranks(*ranks);
   const Places places(static_cast<std::size_t>(wanted.nodes),
                       std::make_shared<const MachineChoice>(machine));
-  const auto counts = counts_of(places, *ranks, std::max(1, wanted.slots.cpus_per_task));
+  const auto counts = counts_of(places, matrix.ranks, std::max(1, wanted.slots.cpus_per_task));
   if (!counts) return counts.error();
-  const auto rows = layout_rows(wanted.adapter, Traffic(whole), *counts, "");
+  const auto rows = layout_rows(wanted.adapter, Traffic(matrix), *counts, "");
   if (!rows) return rows.error();
   std::vector<Inside> inside;
   for (const LayoutRow& row : *rows) {
-    const auto cost = cost_inside(of_node, machine, whole, row.layout);
+    const auto cost = cost_inside(of_node, machine, matrix, row.layout);
     if (!cost) return cost.error();
     inside.push_back(*cost);
   }

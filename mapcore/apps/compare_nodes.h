@@ -20,6 +20,7 @@ struct NodesComparison {
   bool json = false;
 };
 
+// `matrix`: of read_step_traffic().
 Result<std::string> compare_nodes(const NodesComparison& wanted, const MachineChoice& machine,
                                   const CommMatrix& matrix);
 

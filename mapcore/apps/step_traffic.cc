@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "mapcore/apps/cli.h"
 #include "mapcore/apps/cmd_profile.h"
 #include "mapcore/apps/say.h"
 #include "mapcore/apps/workload.h"
@@ -123,7 +124,9 @@ Result<CommMatrix> read_step_traffic(const std::vector<std::string>& files,
           fmt::format("no file has what rank {} sent; give the profiles, or the reports, "
                       "of all nodes of the step",
                       rank));
-  return CommMatrix::from_entries(step.ranks, std::move(step.entries));
+  CommMatrix matrix = CommMatrix::from_entries(step.ranks, std::move(step.entries));
+  if (const auto fits = number_of_ranks(matrix, ranks); !fits) return fits.error();
+  return matrix;
 }
 
 }  // namespace ondeloc::cli

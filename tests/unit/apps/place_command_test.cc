@@ -188,6 +188,7 @@ TEST_CASE("place refuses what cannot be placed") {
         {{"-t", kNode, "-t", kNode, "-N", "3"}, "2 topologies are given for 3 nodes"},
         {{"-t", kNode, "-N", "2", "-o", dir.file("x")}, "--output needs the names of the nodes"},
         {{"-t", kNode, "-H", "n[0-"}, "is not a host"},
+        {{"-t", kNode, "-N", "2", "-n", "4"}, "--ranks: 4 is below the 8 ranks of the matrix"},
         {{"-t", kNode, "-N", "2", "-a", "packed"}, "'packed' does not place ranks on nodes; use"},
         {{"-t", kNode, "-N", "2", "-a", "coordinated:0"}, "'0' is not an effort"},
         {{"-t", kNode, "-N", "4", "--lama", "scbnh", "-c", "2"},
