@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,19 +30,42 @@ struct Node {
   std::vector<int> distances;
 };
 
+std::string directory_of_node(int number) {
+  return fmt::format("/sys/devices/system/node/node{}", number);
+}
+
+// In ascending order; some may be missing between others.
+std::vector<int> numbers_of_nodes(const Sysfs& sys) {
+  constexpr std::uint64_t kLargest = 4095;  // the kernel has 1024 nodes at most
+  std::vector<int> numbers;
+  for (const std::string& name : sys.list("/sys/devices/system/node"))
+    if (const auto number =
+            name.starts_with("node") ? parse_unsigned(name.substr(4), kLargest) : std::nullopt)
+      numbers.push_back(static_cast<int>(*number));
+  return numbers;
+}
+
+// The kernel writes a distance for each node that it has, in the order of their numbers.
+std::vector<int> distances_from(const Sysfs& sys, int node, const std::vector<int>& numbers) {
+  constexpr int kFarthest = 255;
+  std::vector<int> distances(static_cast<std::size_t>(numbers.back()) + 1, kFarthest);
+  const std::string text = sys.read(directory_of_node(node) + "/distance");
+  auto number = numbers.begin();
+  for (const std::string_view distance : split(text, ' ')) {
+    if (number == numbers.end()) break;
+    distances[static_cast<std::size_t>(*number++)] =
+        static_cast<int>(parse_unsigned(distance, kFarthest).value_or(kFarthest));
+  }
+  return distances;
+}
+
 // The NUMA node that holds all CPUs; number -1 if they are on several.
 Node node_of(const Sysfs& sys, const CpuSet& cpus) {
-  const std::string kNodes = "/sys/devices/system/node/";
-  for (const std::string& name : sys.list(kNodes)) {
-    if (!name.starts_with("node")) continue;
-    const auto number = parse_unsigned(name.substr(4), INT32_MAX);
-    const auto own = CpuSet::parse_list(sys.read(kNodes + name + "/cpulist"));
-    if (!number || !own || cpus.empty() || !cpus.is_subset_of(*own)) continue;
-    Node node{static_cast<int>(*number), *own, {}};
-    const std::string distances = sys.read(kNodes + name + "/distance");
-    for (const std::string_view distance : split(distances, ' '))
-      node.distances.push_back(static_cast<int>(parse_unsigned(distance, 255).value_or(255)));
-    return node;
+  const std::vector<int> numbers = numbers_of_nodes(sys);
+  for (const int number : numbers) {
+    const auto own = CpuSet::parse_list(sys.read(directory_of_node(number) + "/cpulist"));
+    if (own && !cpus.empty() && cpus.is_subset_of(*own))
+      return {number, *own, distances_from(sys, number, numbers)};
   }
   return {};
 }

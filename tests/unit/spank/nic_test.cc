@@ -47,6 +47,19 @@ TEST_CASE("nic=auto gives a task the adapter of its NUMA node") {
         "HFI_UNIT=1 FI_OPX_HFI_SELECT=1; hfi1_1 is on the rank's NUMA node 0");
 }
 
+TEST_CASE("nic: distances belong to the numbers of the nodes, of which some may be missing") {
+  TwoAdapters node;
+  const std::string kNodes = "/sys/devices/system/node/node";
+  node.tree.remove("/sys/class");
+  node.tree.write(kNodes + "8/cpulist", "8002");
+  node.tree.write(kNodes + "16/cpulist", "8003");
+  node.tree.write(kNodes + "0/distance", "10 21 40 30");
+  node.tree.rdma("hfi1_2", node.tree.pci("0000:5e:00.0", 8, "8002", "hfi1"), "4: ACTIVE");
+  node.tree.rdma("hfi1_3", node.tree.pci("0000:86:00.0", 16, "8003", "hfi1"), "4: ACTIVE");
+  REQUIRE(node.choose());
+  CHECK(node.variable("HFI_UNIT") == "3");
+}
+
 TEST_CASE("nic: the tasks of a node use the adapters that were found before they were forked") {
   TwoAdapters node;
   find_adapters(kSpank, node.step, node.tree.root());
