@@ -47,6 +47,11 @@ std::optional<std::uint64_t> parse_time(std::string_view text) {
   return *whole * 1000 + *fraction;
 }
 
+std::string_view trim(std::string_view line) {
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line.substr(0, kMaxLine);
+}
+
 // Lines of a file in bounded memory; the file is the caller's.
 class LineFile {
  public:
@@ -73,10 +78,6 @@ class LineFile {
   }
 
  private:
-  static std::string_view trim(std::string_view line) {
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    return line.substr(0, kMaxLine);
-  }
   bool fill() {
     std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
     filled_ -= at_;
@@ -113,12 +114,54 @@ Error cannot_read(const std::string& name, const char* where = "") {
   return Error::from_errno(fmt::format("events '{}' cannot be read{}", name, where));
 }
 
+Error not_an_event(const std::string& name, std::uint64_t line, std::string_view text) {
+  return Error(fmt::format(
+      "events '{}', line {}: '{}' is not an event; expected '{}', such as '1500,0,3,4096'", name,
+      line, shorten(text), kHeaderLine));
+}
+
+// Looks at the first line that is not empty, as soon as it is there. A text that is no list of
+// events may have no end.
+class FirstLine {
+ public:
+  explicit FirstLine(const std::string& name) : name_(name) {}
+
+  Status look(std::string_view more) {
+    if (done_) return {};
+    begin_ += more;
+    std::string_view rest = begin_;
+    for (std::size_t end; !done_ && (end = rest.find('\n')) != rest.npos;
+         rest.remove_prefix(end + 1)) {
+      const std::string_view line = rest.substr(0, end);
+      if (Status good = check(trim(++line_ == 1 ? without_mark(line) : line)); !good) return good;
+    }
+    if (!done_ && rest.size() > kMaxLine) return not_an_event(name_, line_ + 1, trim(rest));
+    begin_.erase(0, begin_.size() - rest.size());
+    return {};
+  }
+
+ private:
+  Status check(std::string_view line) {
+    if (line.empty()) return {};
+    done_ = true;
+    if (is_header(line) || parse_event_line(line)) return {};
+    return not_an_event(name_, line_, line);
+  }
+
+  const std::string& name_;
+  std::string begin_;
+  std::uint64_t line_ = 0;
+  bool done_ = false;
+};
+
 Status copy_all(int from, int to, const std::string& name) {
   std::vector<char> block(1U << 20);
+  FirstLine first(name);
   for (ssize_t got; (got = ::read(from, block.data(), block.size())) != 0;) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return cannot_read(name, " to its end");
     const std::string_view octets(block.data(), static_cast<std::size_t>(got));
+    if (Status good = first.look(octets); !good) return good;
     if (Status wrote = write_to(to, octets, "a temporary copy of " + name); !wrote) return wrote;
   }
   return {};
@@ -169,12 +212,7 @@ Status for_each_line(int fd, const std::string& name, double base, const Progres
     const bool is_first = !std::exchange(begun, true);
     if (is_first && is_header(*line)) continue;
     const auto event = parse_event_line(*line);
-    if (!event) {
-      return Error(
-          fmt::format("events '{}', line {}: '{}' is not an event; expected '{}', such as "
-                      "'1500,0,3,4096'",
-                      name, lines.line(), shorten(*line), kHeaderLine));
-    }
+    if (!event) return not_an_event(name, lines.line(), *line);
     if (Status good = each(*event, lines.line()); !good) return good;
   }
   if (lines.error() == 0) return {};

@@ -455,6 +455,16 @@ TEST_CASE("events come from standard input too, a file or a pipe") {
   CHECK(!std::filesystem::exists(dir.file("none")));
 }
 
+TEST_CASE("endless input that is no list of events is refused at its first line") {
+  const TempDir dir;
+  const std::string import = ONDELOC_COMMAND " profile import - -o " + dir.file("out");
+  for (const char* endless : {"yes", "(echo; yes)", "tr '\\0' x < /dev/zero"}) {
+    CAPTURE(endless);
+    const std::string line = endless + std::string(" | timeout 20 ") + import;
+    check_sentence(run_program(dir, "/bin/sh", {"-c", line}), 1, "is not an event; expected");
+  }
+}
+
 TEST_CASE("a pipe is not a file of events, and no command waits for it") {
   const TempDir dir;
   REQUIRE(mkfifo(dir.file("pipe").c_str(), 0600) == 0);
