@@ -100,6 +100,31 @@ std::string node_text(const Machine& machine, NodeIndex k) {
   return text;
 }
 
+bool is_alike(const OtherMemory& a, const OtherMemory& b) {
+  return a.kind == b.kind && a.memory == b.memory && a.near == b.near;
+}
+
+// Memories that differ by their numbers only share a line. A GB200 has eight nodes for each GPU,
+// because the GPU can be divided; seven of them have no memory if it is not.
+std::string memories_text(const Machine& machine) {
+  std::vector<std::pair<const OtherMemory*, std::vector<int>>> lines;
+  for (const OtherMemory& memory : machine.other_memories) {
+    auto line = std::find_if(lines.begin(), lines.end(),
+                             [&](const auto& known) { return is_alike(*known.first, memory); });
+    if (line == lines.end()) line = lines.insert(lines.end(), {&memory, {}});
+    line->second.push_back(memory.os);
+  }
+  std::string text;
+  for (const auto& [memory, nodes] : lines) {
+    const bool several = nodes.size() > 1;
+    text += fmt::format("memory only: node{} {}{}{}{}, near CPUs {}\n", several ? "s" : "",
+                        ranges_text(nodes), memory->kind.empty() ? "" : " (" + memory->kind + ")",
+                        memory_text(memory->memory), several && memory->memory > 0 ? " each" : "",
+                        memory->near.empty() ? "none" : memory->near.to_list());
+  }
+  return text;
+}
+
 // Packages, NUMA nodes and last-level caches as an indented tree, then what has no place in it.
 std::string tree_text(const Machine& machine) {
   std::map<std::vector<int>, std::string> nodes_of;
@@ -109,11 +134,7 @@ std::string tree_text(const Machine& machine) {
   for (const auto& [packages, nodes] : nodes_of)
     text += fmt::format("package{} {}\n{}", packages.size() > 1 ? "s" : "", ranges_text(packages),
                         nodes);
-  for (const OtherMemory& memory : machine.other_memories)
-    text +=
-        fmt::format("memory only: node {}{}{}, near CPUs {}\n", memory.os,
-                    memory.kind.empty() ? "" : " (" + memory.kind + ")", memory_text(memory.memory),
-                    memory.near.empty() ? "none" : memory.near.to_list());
+  text += memories_text(machine);
   for (const CoreKind& kind : machine.core_kinds)
     text += fmt::format("kind of core{}: CPUs {}\n", kind.name.empty() ? "" : " " + kind.name,
                         kind.pus.to_list());

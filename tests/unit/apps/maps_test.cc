@@ -482,6 +482,18 @@ TEST_CASE("topology draws offline CPUs, joined packages, and caches of several s
   has(part, "\npackage 0\n");
 }
 
+TEST_CASE("topology tells memories without CPUs of their own that are alike in one line") {
+  const TempDir dir;
+  const auto memories = [&](const char* topology) {
+    const std::string out = run_command(dir, {"topology", "-t", topology}).out;
+    const std::size_t at = out.find("memory only: ");
+    return out.substr(at, out.find("\n\n", at) - at);
+  };
+  CHECK(memories("[numa][numa(memory=1GiB)][numa(memory=1GiB)][numa(memory=2GiB)] core:4 pu:1") ==
+        "memory only: nodes 1-2, 1 GiB each, near CPUs 0-3\n"
+        "memory only: node 3, 2 GiB, near CPUs 0-3");
+}
+
 TEST_CASE("topology says which latencies a machine file does not have") {
   const TempDir dir;
   const std::string file = dir.file("node.json");
