@@ -2,6 +2,7 @@
 #include "mapcore/apps/cli.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -110,9 +111,14 @@ namespace {
 
 Status choose_devices(const std::string& devices, Machine& machine) {
   if (devices.empty()) return {};
-  if (devices != "off") return take_devices(devices, machine);
-  machine.devices.clear();
-  return {};
+  if (devices == "off") {
+    machine.devices.clear();
+    return {};
+  }
+  // A synthetic string has no devices.
+  if (devices != "host" && ::access(devices.c_str(), F_OK) != 0)
+    return Error::from_errno(fmt::format("'{}'", shorten_path(devices)));
+  return take_devices(devices, machine);
 }
 
 }  // namespace

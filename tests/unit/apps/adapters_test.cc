@@ -106,8 +106,12 @@ TEST_CASE("devices of a file go with another topology, if its CPUs are there") {
   CHECK(lacking.told() == 1);
   CHECK(has(lacking.err, "--devices: "));
   CHECK(has(lacking.err, "which the topology lacks"));
-  words[5] = dir.file("none.xml");
-  CHECK(run_command(dir, words).told() == 1);
+  for (const std::string& none : {dir.file("none.xml"), std::string("numa:2 core:4 pu:1")}) {
+    words[5] = none;
+    const Ran missing = run_command(dir, words);
+    CHECK(missing.told() == 1);
+    CHECK(has(missing.err, "No such file or directory"));
+  }
 }
 
 TEST_CASE("explain and report tell the bytes through each adapter") {
