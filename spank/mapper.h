@@ -31,7 +31,8 @@ struct CpuBind {
 CpuBind cpu_bind_of_task(spank_t spank);
 // A call that only looks whether the profile can be written.
 Program check_program(spank_t spank, const Step& step, const Task& task);
-// Starts the one mapper of the node, on all CPUs of the step. It ends by itself.
+// Starts the one mapper of the node, on all CPUs of the step that Slurm lists. It adds those of the
+// ranks, and ends by itself.
 Status start_mapper(spank_t spank, const Step& step, const Task& task);
 
 }  // namespace ondeloc

@@ -127,7 +127,7 @@ class Recorder {
     if (!writer_ || std::exchange(cpus_written_, true)) return;
     std::vector<RankCpuSet> cpus;
     CpuSet step;
-    if (const auto own = get_affinity(0)) step = *own;  // the plugin gives it the step's CPUs
+    if (const auto own = get_affinity(0)) step = *own;  // with those of the step that Slurm lists
     for (const RankState& rank : ranks_.all()) {
       step |= rank.initial;
       if (rank.ready && rank.world.value >= 0)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "mapcore/binding/affinity.h"
+
 namespace ondeloc {
 
 using std::chrono::milliseconds;
@@ -44,6 +46,19 @@ void StepFollower::refresh(Clock::duration every) {
   if (now < refreshed_ + every) return;
   refreshed_ = now;
   ranks_.refresh(view_);
+  spread_over_ranks();
+}
+
+// Slurm lists the CPUs of all tasks for some kinds of binding only. For others the plugin knows
+// those of local task 0 alone, and that rank would pay for all work here.
+void StepFollower::spread_over_ranks() {
+  if (spread_ || !ranks_.all_ready()) return;
+  spread_ = true;
+  const auto own = get_affinity(0);
+  if (!own) return;
+  CpuSet all = *own;
+  for (const RankState& rank : ranks_.all()) all |= rank.initial;
+  if (!all.is_subset_of(*own)) (void)set_affinity(0, all);
 }
 
 bool StepFollower::is_over() const {

@@ -32,7 +32,8 @@ class StepFollower {
   // applies each event that has come to the ranks and hands it to `handle`. Returns the time for
   // which the step was stopped meanwhile, as a rule 0.
   Clock::duration wait(Clock::time_point until, bool listens, const Handle& handle);
-  // Reads the slots of the ranks if the last time is `every` ago or a rank has ended since.
+  // Reads the slots of the ranks if the last time is `every` ago or a rank has ended since. When
+  // all are there, the calling thread may run on the CPUs of all ranks.
   void refresh(Clock::duration every);
   // True if slurmstepd said so, every rank is done, or slurmstepd is gone and no rank is left.
   bool is_over() const;
@@ -41,13 +42,15 @@ class StepFollower {
 
  private:
   void on_record(const Record& record);
+  void spread_over_ranks();
 
   SegmentView view_;
   Channel channel_;
   Ranks ranks_;
   StoppedTime stopped_;
   Clock::time_point refreshed_;
-  bool ended_ = false;  // slurmstepd said so
+  bool ended_ = false;   // slurmstepd said so
+  bool spread_ = false;  // spread_over_ranks() has done its work
 };
 
 }  // namespace ondeloc
