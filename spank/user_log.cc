@@ -17,6 +17,14 @@ void log_to_slurmd(std::string_view sentence) {
   slurm_info("ondeloc: %.*s", static_cast<int>(sentence.size()), sentence.data());
 }
 
+// A reader has to see that the sentence goes on.
+std::string clean_line(std::string_view raw) {
+  constexpr std::size_t kLongest = 400;
+  constexpr std::string_view kCut = "...";
+  if (raw.size() <= kLongest) return printable(raw);
+  return printable(raw.substr(0, cut_length(raw, kLongest - kCut.size()))).append(kCut);
+}
+
 }  // namespace
 
 void log_to_user(std::string_view sentence) {
@@ -45,14 +53,13 @@ void flush_pending(Step& step, bool to_user) {
 }
 
 std::vector<CleanLine> clean_lines(std::string_view text) {
-  constexpr std::size_t kMostLines = 20, kLongest = 200, kLongestForLog = 400;
+  constexpr std::size_t kMostLines = 20;
   std::vector<CleanLine> lines;
   for (std::string_view raw : split(text, '\n')) {
     const bool for_log = raw.starts_with(kForLog);
     if (for_log) raw.remove_prefix(1);
     if (raw.empty() || lines.size() == kMostLines) continue;
-    const std::size_t length = cut_length(raw, for_log ? kLongestForLog : kLongest);
-    lines.push_back({printable(raw.substr(0, length)), for_log});
+    lines.push_back({clean_line(raw), for_log});
   }
   return lines;
 }

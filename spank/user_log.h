@@ -29,7 +29,7 @@ struct CleanLine {
   bool for_log = false;  // for the administrator (mapper_messages.h)
 };
 // Splits untrusted text of the mapper, which runs as the user, into lines for terminals and log
-// files: at most 20, each printable() and of at most 200 bytes, or 400 for the log.
+// files: at most 20, each printable() and of at most 400 bytes. A line that was cut ends with dots.
 std::vector<CleanLine> clean_lines(std::string_view text);
 
 }  // namespace ondeloc

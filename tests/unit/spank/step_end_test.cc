@@ -73,7 +73,17 @@ TEST_CASE("a line for the log names the step and its user, and does not reach th
   FakeSpank& fake = use_fake();
   relay_mapper_messages(ended.step, 0);
   CHECK(fake.user_lines == Lines{"ondeloc: mine"});
-  CHECK(fake.log_lines == Lines{"ondeloc: job 12 step 0 user 1000: " + std::string(400, 'x')});
+  CHECK(fake.log_lines ==
+        Lines{"ondeloc: job 12 step 0 user 1000: " + std::string(397, 'x') + "..."});
+}
+
+TEST_CASE("a long sentence reaches the user whole, and one that is cut says so") {
+  const std::string note(300, 'x'), longest(400, 'y'), longer(401, 'z');
+  Ended ended("online");
+  ended.say(kStarted + encode_messages({note, longest, longer}));
+  ended.mappers.reset();
+  CHECK(ended.told() == Lines{"ondeloc: " + note, "ondeloc: " + longest,
+                              "ondeloc: " + std::string(397, 'z') + "..."});
 }
 
 TEST_CASE("a report that nobody asked for is waited for, and missed in the log alone") {
