@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,14 @@
 #include "mapcore/base/unique_fd.h"
 
 namespace ondeloc {
+namespace {
+
+bool is_regular(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+}  // namespace
 
 std::string name_of_input(const std::string& path) {
   if (path.empty()) return "a file without a name";  // "$FILE" of a script that has not set it
@@ -35,10 +44,14 @@ Status read_on(int fd, std::string& text, std::size_t most, const std::string& n
   return {};
 }
 
-Result<std::string> read_file(const std::string& path, std::size_t most) {
-  const bool is_standard_input = path == "-";
-  const UniqueFd file(is_standard_input ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Result<std::string> read_file(const std::string& path, std::size_t most, ReadFrom from) {
+  const bool needs_file = from == ReadFrom::kFile;
+  const bool is_standard_input = path == "-" && !needs_file;
+  const int flags = O_RDONLY | O_CLOEXEC | (needs_file ? O_NONBLOCK : 0);
+  const UniqueFd file(is_standard_input ? -1 : open(path.c_str(), flags));
   if (!is_standard_input && file.get() < 0) return Error::from_errno(name_of_input(path));
+  if (needs_file && !is_regular(file.get()))
+    return Error(name_of_input(path) + ": not a regular file; name one");
   const int fd = is_standard_input ? STDIN_FILENO : file.get();
   std::string text;
   if (Status read = read_on(fd, text, most + 1, name_of_input(path)); !read)

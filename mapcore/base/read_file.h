@@ -12,8 +12,12 @@ namespace ondeloc {
 
 // Appends what the open file still has, until `text` has `most` bytes. An error has `name`.
 Status read_on(int fd, std::string& text, std::size_t most, const std::string& name);
-// "-" is standard input. A file of more than `most` bytes is an error, and the rest is not read.
-Result<std::string> read_file(const std::string& path, std::size_t most);
+// kFile: regular files only, because this process must not wait for the writer of a pipe.
+enum class ReadFrom { kAnything, kFile };
+// "-" is standard input, unless `from` is kFile. A file of more than `most` bytes is an error, and
+// the rest is not read.
+Result<std::string> read_file(const std::string& path, std::size_t most,
+                              ReadFrom from = ReadFrom::kAnything);
 // Returns the name for a message: "standard input" for "-", else the shortened path.
 std::string name_of_input(const std::string& path);
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "mapcore/base/quantity.h"
+#include "mapcore/base/read_file.h"
 #include "mapcore/binding/affinity.h"
 #include "mapcore/decide/interval.h"
 #include "mapcore/mapper/background_load.h"
@@ -183,7 +184,7 @@ class OnlineMapper {
   // Without the file the mapper goes on with the numbers of hwloc and the defaults.
   void read_machine_file_once() {
     if (config_.machine_file.empty()) return;
-    auto file = read_machine_file(config_.machine_file);
+    auto file = read_machine_file(config_.machine_file, ReadFrom::kFile);
     Status fits =
         file ? check_machine_file(*file, *machine_, config_.machine_file) : Status(file.error());
     if (fits) {

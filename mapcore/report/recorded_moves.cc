@@ -80,7 +80,7 @@ Result<std::vector<RecordedTurn>> parse_recorded_moves(std::string_view text) {
 }
 
 Result<std::vector<RecordedTurn>> read_recorded_moves(const std::string& path) {
-  auto text = read_file(path, kMostReportBytes);
+  auto text = read_file(path, kMostReportBytes, ReadFrom::kFile);
   if (!text) return std::move(text).error();
   auto turns = parse_recorded_moves(*text);
   if (!turns) return std::move(turns).error().within(shorten(path));

@@ -28,7 +28,7 @@ struct RecordedTurn {
 // `text`: the JSON of a report, which is not trusted. The turns are in the order of their times;
 // intervals without moves are left out. An error says what is wrong with the text.
 Result<std::vector<RecordedTurn>> parse_recorded_moves(std::string_view text);
-// Reads the file as the user. An error names it.
+// Reads a regular file as the user. An error names it.
 Result<std::vector<RecordedTurn>> read_recorded_moves(const std::string& path);
 
 }  // namespace ondeloc

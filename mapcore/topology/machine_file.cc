@@ -223,8 +223,8 @@ Result<MachineFile> parse_machine_file(std::string_view text, std::string_view n
   return file;
 }
 
-Result<MachineFile> read_machine_file(const std::string& path) {
-  const auto text = read_file(path, kMaxMachineFileBytes);
+Result<MachineFile> read_machine_file(const std::string& path, ReadFrom from) {
+  const auto text = read_file(path, kMaxMachineFileBytes, from);
   if (!text) return Error(text.error()).within("machine file");
   return parse_machine_file(*text, name_of_input(path));
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mapcore/base/read_file.h"
 #include "mapcore/base/result.h"
 #include "mapcore/topology/machine.h"
 
@@ -60,7 +61,7 @@ inline constexpr std::size_t kMaxMachineFileObjects = 4096;  // nodes, or links
 // below 1 B/s that are not 0, latencies above a second, a latency without a bandwidth, elements
 // that are no objects, and nodes or links that are there twice.
 Result<MachineFile> parse_machine_file(std::string_view text, std::string_view name);
-Result<MachineFile> read_machine_file(const std::string& path);
+Result<MachineFile> read_machine_file(const std::string& path, ReadFrom from = ReadFrom::kAnything);
 std::string to_json(const MachineFile& file);
 
 // An error if the file was measured on another kind of machine than `whole`, or under another NUMA

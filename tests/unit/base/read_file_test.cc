@@ -2,6 +2,7 @@
 #include "mapcore/base/read_file.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <string>
@@ -28,6 +29,19 @@ TEST_CASE("a file of any size up to the limit is read whole") {
   const auto missing = read_file(dir.file("none"), 1);
   REQUIRE(!missing.ok());
   CHECK(missing.error().message().find("/none: No such file") != std::string::npos);
+}
+
+TEST_CASE("a reader that wants a file takes no pipe, device or standard input") {
+  const TempDir dir;
+  write_text(dir.file("f"), "text");
+  REQUIRE(mkfifo(dir.file("pipe").c_str(), 0600) == 0);
+  CHECK(*read_file(dir.file("f"), 10, ReadFrom::kFile) == "text");
+  for (const std::string& other : {dir.file("pipe"), dir.path(), std::string("/dev/null")}) {
+    const auto refused = read_file(other, 10, ReadFrom::kFile);
+    REQUIRE(!refused.ok());
+    CHECK(refused.error().message().ends_with(": not a regular file; name one"));
+  }
+  CHECK_FALSE(read_file("-", 10, ReadFrom::kFile).ok());
 }
 
 TEST_CASE("a file of /proc, which gives a page at a time, is read whole") {

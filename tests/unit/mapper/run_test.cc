@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -344,6 +345,58 @@ TEST_CASE("a report of repeat= that cannot be read moves nobody, and one line sa
   CHECK(report["totals"]["remaps"] == 0);
   REQUIRE(!lines.empty());
   CHECK(lines[0].starts_with("no moves are repeated: "));
+}
+
+// Writes into a pipe when somebody opens it to read. A mapper that waits for a writer does not hang
+// then.
+class Feeder {
+ public:
+  explicit Feeder(const std::string& path) {
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+    thread_ = std::thread([this, path] {
+      sigset_t gone;  // the reader may have closed the pipe before the write
+      sigemptyset(&gone);
+      sigaddset(&gone, SIGPIPE);
+      (void)pthread_sigmask(SIG_BLOCK, &gone, nullptr);
+      while (!over_) {
+        const UniqueFd pipe(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+        if (pipe.valid()) (void)!write(pipe.get(), "{}", 2);
+        usleep(5000);
+      }
+    });
+  }
+  ~Feeder() {
+    over_ = true;
+    thread_.join();
+  }
+  Feeder(const Feeder&) = delete;
+  Feeder& operator=(const Feeder&) = delete;
+
+ private:
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+TEST_CASE("a pipe as machine= or repeat= is refused and not waited for") {
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+  const std::string pattern = temporary_report();
+  const TempDir dir;
+  const Feeder machine(dir.file("machine")), moves(dir.file("moves"));
+  auto config = config_for(step, pattern);
+  config.machine_file = dir.file("machine");
+  config.options.repeat = dir.file("moves");
+  std::thread other([&] {
+    const Rank rows = attach(step.segment.get());
+    wait_until([&] { return rows.header().tick >= 2; });
+    *step.partner_bit = -1;
+  });
+  const auto lines = run_mapper(config);
+  other.join();
+  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  CHECK(report["notes"].dump().find("machine: not a regular file; name one; predictions") !=
+        std::string::npos);
+  REQUIRE(!lines.empty());
+  CHECK(lines[0].ends_with("moves: not a regular file; name one"));
 }
 
 // Room for so many ranks, for the mapper's own descriptor and for one that it opens to read.
