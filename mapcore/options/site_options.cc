@@ -90,6 +90,16 @@ std::string get_switches(const SiteOptions& site) {
   return fmt::format("{}", fmt::join(site.test_switches, ","));
 }
 
+constexpr std::string_view kTestSwitch = "test-switch";  // the only word that may be repeated
+
+// A default that is not allowed would turn ondeloc off for everybody, without a word.
+Status check_default(const SiteOptions& site) {
+  constexpr std::uint32_t kAnyStep = 0;  // ranks:N is about single steps
+  const auto options = parse_options(site.default_options);
+  Status good = options ? check_allowed(*options, kAnyStep, site.allow) : Status(options.error());
+  return good ? Status() : std::move(good).error().within("default");
+}
+
 constexpr auto kRows = std::to_array<SiteRow>({
     {"default", "off|online[,key=value...]", "",
      "mode of a step whose user does not choose one, and its keys", set_default,
@@ -128,7 +138,7 @@ constexpr auto kRows = std::to_array<SiteRow>({
     {"topology", "TEXT", "the machine",
      "for tests: hwloc XML file or synthetic string, '+' for blanks", set_topology,
      [](const SiteOptions& s) { return s.topology; }},
-    {"test-switch", "no-rows|no-events|powercap:DIR", "none",
+    {kTestSwitch, "no-rows|no-events|powercap:DIR", "none",
      "for tests: the mapper reads no rows, only events; nobody listens to events; or slurmstepd "
      "reads the energy in a test directory",
      add_switch, get_switches},
@@ -145,6 +155,7 @@ std::string default_of(const SiteRow& row) {
 
 Result<SiteOptions> parse_site_options(const std::vector<std::string_view>& arguments) {
   SiteOptions site;
+  std::vector<const SiteRow*> given;
   for (const std::string_view argument : arguments) {
     const std::size_t equals = argument.find('=');
     const std::string_view name = argument.substr(0, equals);
@@ -154,9 +165,13 @@ Result<SiteOptions> parse_site_options(const std::vector<std::string_view>& argu
       return Error(fmt::format("'{}' is not known; use {}", shorten(name), names_of(site_rows())));
     if (equals == argument.npos || equals + 1 == argument.size())
       return Error(fmt::format("{0} needs a value: {0}={1}", name, row->value));
+    if (std::find(given.begin(), given.end(), &*row) != given.end() && name != kTestSwitch)
+      return Error(fmt::format("{} is given twice", name));
+    given.push_back(&*row);
     if (Status good = row->set(site, argument.substr(equals + 1)); !good)
       return std::move(good).error().within(name);
   }
+  if (Status good = check_default(site); !good) return std::move(good).error();
   return site;
 }
 

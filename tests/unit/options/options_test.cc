@@ -303,6 +303,21 @@ TEST_CASE("plugstack.conf words") {
   }
 }
 
+TEST_CASE("words of plugstack.conf that contradict each other are refused") {
+  const auto fault = [](const std::vector<std::string_view>& words) {
+    const auto site = parse_site_options(words);
+    return site ? std::string() : site.error().message();
+  };
+  CHECK(fault({"min-uid=1000", "min-uid=1"}) == "min-uid is given twice");
+  CHECK(fault({"allow=online", "allow=static"}) == "allow is given twice");
+  CHECK(fault({"default=online", "allow=static"}) ==
+        "default: mode 'online' is not allowed here; use static (allow= in plugstack.conf)");
+  CHECK(fault({"allow=coordinated", "default=online,algorithm=balance"})
+            .starts_with("default: algorithm 'balance' is not allowed here"));
+  CHECK(fault({"default=online", "allow=online,coordinated,ranks:2"}).empty());
+  CHECK(fault({"allow=static"}).empty());
+}
+
 TEST_CASE("a site allows modes, algorithms and a number of ranks") {
   const auto told = [](const char* option, std::uint32_t ranks, const char* allow) {
     const auto site = parse_site_options({allow});
