@@ -214,6 +214,9 @@ Status check_file_pattern(std::string_view value) {
       return Error(fmt::format("'{}' is not a pattern; use %j (job), %s (step), %N (node) or %%",
                                shorten(value.substr(at, 2))));
   }
+  const std::string_view last = value.substr(value.rfind('/') + 1);  // 0 without a slash
+  if (last.empty() || last == "." || last == "..")
+    return Error(fmt::format("'{}' is a directory; name a file in it", shorten_path(value)));
   return {};
 }
 

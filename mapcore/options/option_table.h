@@ -52,7 +52,8 @@ struct SiteRow {
   std::string (*get)(const SiteOptions& site);
 };
 
-// Checks the pattern of profile:FILE and report=FILE: %j, %s, %N and %%, and no other %.
+// Checks the pattern of profile:FILE, report=FILE and repeat=FILE: %j, %s, %N and %%, and no other
+// %; not a directory as far as the name tells.
 Status check_file_pattern(std::string_view value);
 // Checks the value of nic=: site, auto, off, rail, rail:node, or names of adapters joined by '+'.
 Status check_nic(std::string_view value);

@@ -199,6 +199,18 @@ TEST_CASE("long and binary values are refused without being repeated") {
   CHECK(error_of("online,transport=" + std::string(3000, 'x')).size() < 150);
 }
 
+TEST_CASE("a name that can only be a directory is refused") {
+  for (const std::string name : {".", "..", "/", "dir/", "dir/.", "/a/..", "%j/"}) {
+    CAPTURE(name);
+    const std::string told = "'" + name + "' is a directory; name a file in it";
+    CHECK(error_of("online,report=" + name) == "report: " + told);
+    CHECK(error_of("online,repeat=" + name) == "repeat: " + told);
+    CHECK(error_of("profile:" + name) == "profile: " + told);
+  }
+  for (const std::string name : {".r", "r.", "...", "a/.r", "../r"})
+    CHECK(parse_options("online,report=" + name).ok());
+}
+
 TEST_CASE("max-interval follows an interval above it, unless it is given") {
   CHECK(parse_options("online,interval=1m")->max_interval_ms == 60'000);
   CHECK(error_of("online,interval=2s,max-interval=1s") ==
