@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <type_traits>
+#include <vector>
 
 #include "mapcore/base/text.h"
 #include "mapcore/options/algorithm_table.h"
@@ -201,6 +202,18 @@ constexpr auto kKeys = std::to_array<KeyRow>({
      get_flag<&Options::verbose>},
 });
 
+Status check_adapters(std::vector<std::string_view> names) {
+  constexpr std::string_view kWords[] = {"site", "auto", "off", "rail"};
+  if (names.size() > 1)
+    for (const std::string_view word : kWords)
+      if (std::find(names.begin(), names.end(), word) != names.end())
+        return Error(fmt::format("'{}' stands alone; join names of adapters only", word));
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return {};
+  return Error(fmt::format("'{}' is named twice; name each adapter once", shorten(*twice)));
+}
+
 }  // namespace
 
 // The mapper replaces these patterns. Any other % is a typing error, which is told before the job
@@ -230,7 +243,8 @@ Status check_nic(std::string_view value) {
                        std::all_of(value.begin(), value.end(), is_part_of_name) &&
                        !value.starts_with('+') && !value.ends_with('+') &&
                        value.find("++") == value.npos && !value.empty();
-  if (value == "rail:node" || is_list) return {};
+  if (value == "rail:node") return {};
+  if (is_list) return check_adapters(split(value, '+'));
   return Error(fmt::format(
       "'{}' is not known; use auto, off, rail, rail:node or names of adapters joined by '+'",
       shorten(value)));

@@ -55,7 +55,8 @@ struct SiteRow {
 // Checks the pattern of profile:FILE, report=FILE and repeat=FILE: %j, %s, %N and %%, and no other
 // %; not a directory as far as the name tells.
 Status check_file_pattern(std::string_view value);
-// Checks the value of nic=: site, auto, off, rail, rail:node, or names of adapters joined by '+'.
+// Checks the value of nic=: site, auto, off, rail, rail:node, or names of adapters joined by '+',
+// each once.
 Status check_nic(std::string_view value);
 
 std::span<const ModeRow> mode_rows();

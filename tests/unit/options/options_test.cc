@@ -369,7 +369,8 @@ TEST_CASE("help names every mode and key in lines that fit") {
 TEST_CASE("nic= takes words and names, and nothing that could be a path or another option") {
   for (const char* good : {"auto", "off", "site", "rail", "rail:node", "mlx5_0", "hfi1_0+hfi1_1"})
     CHECK(parse_options("online,nic=" + std::string(good))->nic == good);
-  for (const char* bad : {"mlx5_0:1", "a+", "+a", "a++b", "../x", "rail:numa", "a b", "$x"})
+  for (const char* bad : {"mlx5_0:1", "a+", "+a", "a++b", "../x", "rail:numa", "a b", "$x", "a+a",
+                          "a+b+a", "auto+mlx5_0", "off+off"})
     CHECK_FALSE(parse_options("online,nic=" + std::string(bad)).ok());
   CHECK(parse_site_options({"nic=auto"})->nic == "auto");
   CHECK_FALSE(parse_site_options({"nic=site"}).ok());
