@@ -149,6 +149,8 @@ Status read_request(spank_t spank, Arguments arguments, Step& step) {
   Request& request = step.request;
   request.text = requested_text(spank);
   request.user_requested = !request.text.empty();
+  // A user who wants nothing is not told that plugstack.conf is wrong.
+  if (const auto users = parse_options(request.text); users && users->mode == Mode::kOff) return {};
   auto site = parse_site_options({arguments.begin(), arguments.end()});
   if (!site) return std::move(site).error().within("plugstack.conf");
   request.site = std::move(*site);

@@ -126,6 +126,15 @@ TEST_CASE("a failure is reported once, to a user that asked for ondeloc") {
   CHECK(told(Begun("online", {"libexec=/nonexistent"})).size() > 0);
 }
 
+TEST_CASE("a user who says off is not told that plugstack.conf is wrong") {
+  const Begun by_option("off", {"speed=1"});
+  CHECK_FALSE(by_option.is_on());
+  CHECK(by_option.step.state.pending.empty());
+  const Begun by_variable(with_env("ONDELOC", "off"), nullptr, {"speed=1"});
+  CHECK_FALSE(by_variable.is_on());
+  CHECK(by_variable.step.state.pending.empty());
+}
+
 TEST_CASE("users below min-uid= run without ondeloc") {
   const auto uid_5 = [] { return with(S_JOB_UID, 5); };
   Begun below(uid_5(), "online", {"min-uid=6"});
