@@ -129,11 +129,17 @@ bool is_repeated(const Rankfile& file, const BindArguments& call) {
 
 std::string warning_of_place(const std::optional<Rankfile>& file, const CpuSet& pus,
                              const BindArguments& call, const Machine& machine) {
-  if (file ? is_repeated(*file, call) : call.node_index > 0) return "";
   const CpuSet usable = usable_cpus(call, machine);
   const std::string warning = warning_of_devices(
       call, machine, {pus, usable, file ? unused_by(*file, call, machine, usable) : CpuSet()});
   return warning.empty() ? "" : name_of(call) + ": " + warning;
+}
+
+std::string warning_of(const std::optional<Rankfile>& file, const CpuSet& pus,
+                       const BindArguments& call, const Machine& machine) {
+  if (file ? is_repeated(*file, call) : call.node_index > 0) return "";
+  std::string warning = warning_of_width(pus, call);
+  return warning.empty() ? warning_of_place(file, pus, call, machine) : warning;
 }
 
 }  // namespace
@@ -153,8 +159,7 @@ StaticOutcome bind_static(const BindArguments& call) {
     return {Fault::kInternal, fmt::format("{}: rank {}: CPUs {}: {}", name_of(call), call.rank,
                                           places->cpus.to_list(), bound.error().message())};
   }
-  std::string warning = warning_of_width(places->cpus, call);
-  if (warning.empty()) warning = warning_of_place(file, places->cpus, call, *machine);
+  std::string warning = warning_of(file, places->cpus, call, *machine);
   return {Fault::kNone, std::move(warning), std::move(places->cpus), std::move(places->threads)};
 }
 
