@@ -130,11 +130,12 @@ void fill_paths(Request& request) {
 }
 
 // The user's value of the option, empty if there is none.
-std::string requested_text(spank_t spank) {
+Result<std::string> requested_text(spank_t spank) {
   if (given_option()) return *given_option();
   // The variable in srun's environment, or the value that --export gives it for the step.
-  const auto variable = job_env(spank, kDefaultVariable, kMaxOptionLength);
-  if (variable && !variable->empty()) return *variable;
+  const auto variable = job_env_whole(spank, kDefaultVariable, kMaxOptionLength);
+  if (!variable) return variable.error();
+  if (*variable && !(*variable)->empty()) return **variable;
   return env_default().value_or("");
 }
 
@@ -147,8 +148,10 @@ bool is_normal_step(spank_t spank) {
 
 Status read_request(spank_t spank, Arguments arguments, Step& step) {
   Request& request = step.request;
-  request.text = requested_text(spank);
-  request.user_requested = !request.text.empty();
+  auto text = requested_text(spank);
+  request.user_requested = !text || !text->empty();
+  if (!text) return std::move(text).error();
+  request.text = *std::move(text);
   // A user who wants nothing is not told that plugstack.conf is wrong.
   if (const auto users = parse_options(request.text); users && users->mode == Mode::kOff) return {};
   auto site = parse_site_options({arguments.begin(), arguments.end()});

@@ -123,6 +123,8 @@ TEST_CASE("a failure is reported once, to a user that asked for ondeloc") {
   CHECK(told(Begun("online", {"speed=1"})).starts_with("ondeloc: plugstack.conf: 'speed' is not"));
   CHECK(told(Begun(nullptr, {"speed=1"})).starts_with("log: ondeloc: plugstack.conf: 'speed'"));
   CHECK(told(Begun("nonsense")).starts_with("ondeloc: mode 'nonsense' is not known"));
+  CHECK(told(Begun(with_env("ONDELOC", std::string(4097, 'x')), nullptr))
+            .starts_with("ondeloc: ONDELOC is longer than 4096 characters; the job runs on"));
   CHECK(told(Begun("online", {"libexec=/nonexistent"})).size() > 0);
 }
 
