@@ -265,7 +265,7 @@ void add_thresholds(CLI::App& command, Thresholds& thresholds) {
       .add_option(
           "--commdyn", thresholds.comm_dyn,
           "CommDyn above this may be dynamic, where a change of the pattern lasts (default: 2; "
-          "with this value short runs of NPB class A get the published classes)")
+          "by this value alone seven of the eight programs of the NPB get their published class)")
       ->check(finite(0, 1e300))
       ->group(kGroup);
   add_quantity(

@@ -164,7 +164,8 @@ constexpr auto kKeys = std::to_array<KeyRow>({
      "predicted gain below which no rank moves, as a share of the run's time, 0 to 1",
      set_share<&Options::least_gain>, get_value<&Options::least_gain>},
     {"decide", enum_names<Decide>(), kOnline,
-     "always: apply every mapping; many: if more ranks move than a node has; never: report only",
+     "auto: if the gain pays for the moves; always: every mapping; many: if more ranks move than a "
+     "node has; never: report only",
      set_choice<&Options::decide>, get_choice<&Options::decide>},
     {"transport", enum_names<Transport>(), kAll, "how ranks tell what they send",
      set_choice<&Options::transport>, get_choice<&Options::transport>},

@@ -59,7 +59,7 @@ Result<std::vector<RankMemory>> parse_memory_csv(std::string_view text, const st
 
 Result<std::vector<RankMemory>> read_memory_csv(const std::string& path, int ranks) {
   const auto text = read_file(path, kMaxCsv);
-  if (!text) return Error(text.error()).within("memory");
+  if (!text) return Error(text.error()).within("memory volumes");
   return parse_memory_csv(*text, name_of_input(path), ranks);
 }
 

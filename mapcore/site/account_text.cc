@@ -74,7 +74,7 @@ std::string table_text(const SiteView& view, const char* title,
   const SiteSums& of_all = view.account.totals.sums;
   std::string text =
       fmt::format("\n{:<{}} {:>5} {:>5} {:>6} {:>6} {:>9} {:>9} {:>9} {:>9}{}\n", title, kNameWidth,
-                  "steps", "moved", "missed", "failed", "node time", "saved", "missed", "CPU",
+                  "steps", "moved", "missed", "failed", "node time", "saved", "not saved", "CPU",
                   energy_cell(of_all, "energy"));
   for (std::size_t i = 0; i < std::min(rows.size(), view.most_rows); ++i)
     text += row_text(rows[i].name, rows[i].totals, of_all);
