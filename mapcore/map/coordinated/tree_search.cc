@@ -16,8 +16,8 @@ constexpr double kUnknownBack = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-TreeSearch::TreeSearch(const TreeTarget& target, std::int64_t descent_work)
-    : target_(target), descent_work_(descent_work), state_(target) {
+TreeSearch::TreeSearch(const TreeTarget& target, DescentLimit limit)
+    : target_(target), limit_(limit), state_(target) {
   const auto n = static_cast<std::size_t>(target.ranks), c = target.capacity.size();
   waiting_.assign(n, 0);
   edge_to_.assign(n, nullptr);
@@ -48,7 +48,7 @@ void TreeSearch::descend_from_all() {
   std::fill(least_back_.begin(), least_back_.end(), kUnknownBack);
   clear_queue();
   for (int i = target_.ranks - 1; i >= 0; --i) mark(i);
-  work_ = descent_work_;
+  work_ = limit_.work;
   const bool changed = descend();
   keep_better();
   if (work_ > 0 && !changed && state_.part() == best_) is_best_optimal_ = true;
@@ -104,9 +104,18 @@ void TreeSearch::consider(int rank, int partner, int to, const TreeEdge* edge, C
   work_ -= 1 + (target_.llcs + target_.links) / 8;
   Value value = state_.least_after(rank, partner, to, edge, best.value.cost);
   if (!is_better(value, best.value)) return;
-  if (state_.busy().counts() || !target_.is_one_node(state_.part()[rank], to))
+  if (state_.busy().counts() || !target_.is_one_node(state_.part()[rank], to)) {
+    work_ -= edge_work(rank, partner);
     value = state_.value_after(rank, partner, to, edge, best.value.cost);
+  }
   if (is_better(value, best.value)) best = {value, partner, to};
+}
+
+// The time of an exact value grows with the edges of the ranks that move.
+std::int64_t TreeSearch::edge_work(int rank, int partner) const {
+  if (!limit_.counts_edges || recording_) return 0;
+  const std::size_t back = partner >= 0 ? target_.row(partner).size() : 0;
+  return static_cast<std::int64_t>(target_.row(rank).size() + back) / tuning::kEdgesOfWork;
 }
 
 double TreeSearch::slack(double congestion, double busiest) const {

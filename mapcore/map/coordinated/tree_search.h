@@ -10,10 +10,16 @@
 
 namespace ondeloc::coordinated {
 
+// A descent ends with this work at the latest; one unit of work is about one candidate.
+struct DescentLimit {
+  std::int64_t work;
+  // Candidates whose exact value is asked for count with their edges too.
+  bool counts_edges = false;
+};
+
 class TreeSearch {
  public:
-  // A descent ends with `descent_work` at the latest; one unit of work is about one candidate.
-  TreeSearch(const TreeTarget& target, std::int64_t descent_work);
+  TreeSearch(const TreeTarget& target, DescentLimit limit);
 
   // Refines the part and keeps the result if it is the best. Ignores an empty part.
   void offer(const Part& part);
@@ -50,6 +56,7 @@ class TreeSearch {
   // `kept` is the congestion that stays (TreeState::kept_congestion).
   void consider_swaps(int rank, int to, double kept, const BusyRanks::Beside& beside, Choice& best);
   void consider(int rank, int partner, int to, const TreeEdge* edge, Choice& best);
+  std::int64_t edge_work(int rank, int partner) const;
   double least_back(int from, int to);
   void apply(int rank, int partner, int to);
   void mark(int rank);
@@ -61,7 +68,7 @@ class TreeSearch {
   bool bring_home(int rank, const Part& previous);
 
   const TreeTarget& target_;
-  std::int64_t descent_work_;
+  DescentLimit limit_;
   TreeState state_;
   Acceptance acceptance_;
   std::vector<char> waiting_;

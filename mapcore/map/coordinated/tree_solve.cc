@@ -54,7 +54,7 @@ class TreeSolver {
         over_nodes_(Target::from(request, ranks_.strength)),
         tree_(request),
         previous_(llcs_of(request, request.previous)),
-        search_(tree_, descent_work()) {}
+        search_(tree_, descent_limit()) {}
 
   Mapping run() {
     const double least = least_tree_cost(tree_);
@@ -104,16 +104,16 @@ class TreeSolver {
     return tuning::kPlaceWorkOfFew * places() * ranks / tuning::kVeryFew;
   }
   std::int64_t round_work() const { return tuning::kTreeRoundWork * work(); }
-  // The work of a descent. Few ranks have no limit. With EFFORT above 1 a descent has the work of a
-  // round of the search: if all ranks send almost alike to all, the last steps of a descent gain
-  // next to nothing and take most of the time. With a present mapping and EFFORT 1 only many ranks
-  // have a limit, since a descent that ends early moves more ranks.
-  std::int64_t descent_work() const {
-    if (tree_.ranks <= tuning::kFewOnTree) return tuning::kUnlimitedWork;
-    if (effort_ > 1) return round_work();
-    if (tree_.ranks > tuning::kManyOnTree) return tree_.ranks * tuning::kDescentWorkOfMany;
-    return is_middling() && previous_.empty() ? tree_.ranks * tuning::kDescentWork
-                                              : tuning::kUnlimitedWork;
+  // Few ranks have no limit. With EFFORT above 1 a descent has the work of a round of the search:
+  // if all ranks send almost alike to all, the last steps of a descent gain next to nothing and
+  // take most of the time. With a present mapping the limit is far above what programs need, since
+  // a descent that ends early moves more ranks.
+  DescentLimit descent_limit() const {
+    if (tree_.ranks <= tuning::kFewOnTree) return {tuning::kUnlimitedWork};
+    if (effort_ > 1) return {round_work()};
+    if (tree_.ranks > tuning::kManyOnTree) return {tree_.ranks * tuning::kDescentWorkOfMany};
+    if (previous_.empty()) return {tree_.ranks * tuning::kDescentWork};
+    return {tuning::kDescentWorkFromPresent, true};
   }
   bool knows_ranks() const { return tree_.per_rank > 0; }
   bool is_middling() const {
@@ -200,7 +200,7 @@ class TreeSolver {
 
   void offer_relaxed(const Part& start, const Relaxation& how, std::int64_t work) {
     const TreeTarget relaxed = relaxed_target(tree_, start, how);
-    TreeSearch search(relaxed, descent_work());
+    TreeSearch search(relaxed, descent_limit());
     search.offer(start);
     if (work > 0) search.iterate(tuning::kSeed, work);
     if (search.best() != start) search_.offer(search.best());
@@ -229,7 +229,7 @@ class TreeSolver {
   // Returns the best partition of a search of its own; an empty one if `start` is empty.
   Part searched_from(const Part& start, std::uint64_t seed) const {
     if (start.empty()) return {};
-    TreeSearch search(tree_, descent_work());
+    TreeSearch search(tree_, descent_limit());
     search.adopt(start);
     search.iterate(seed, round_work());
     return search.best();

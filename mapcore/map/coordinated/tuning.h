@@ -103,6 +103,14 @@ inline constexpr int kVeryFew = 16;
 // cases were dominated (quality). With 512 and 1024 ranks, costs were up to 1.4 % higher than
 // without limit, and up to 4.2 % with 200.
 inline constexpr std::int64_t kDescentWork = 200, kDescentWorkOfMany = 500;
+// Work of one descent from a present mapping with more than kFewOnTree and at most kManyOnTree
+// ranks. 420 mappings are the same without this limit (nine sparse patterns of 128, 192 and 256
+// ranks, and tests/data/npb). Without it, 256 ranks that all send to all took up to 10 s, and with
+// it 0.6 s; random weights cost up to 0.6 % more.
+inline constexpr std::int64_t kDescentWorkFromPresent = 3'000'000;
+// Edges of the ranks that move, in an exact value, that count as one candidate. An edge takes 10
+// ns, a candidate about 100 ns (speed).
+inline constexpr std::int64_t kEdgesOfWork = 16;
 // Partitions into halves: the effort for few ranks, and the factor on the share of a rank's traffic
 // that has left already. Without these partitions, Scotch dominated three tori of 128 ranks by up
 // to 6.3 % (quality).
