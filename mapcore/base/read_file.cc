@@ -14,18 +14,15 @@
 #include "mapcore/base/unique_fd.h"
 
 namespace ondeloc {
-namespace {
-
-bool is_regular(int fd) {
-  struct stat info {};
-  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-}
-
-}  // namespace
 
 std::string name_of_input(const std::string& path) {
   if (path.empty()) return "a file without a name";  // "$FILE" of a script that has not set it
   return path == "-" ? "standard input" : shorten_path(path);
+}
+
+bool is_regular(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 Status read_on(int fd, std::string& text, std::size_t most, const std::string& name) {

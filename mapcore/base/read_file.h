@@ -10,6 +10,8 @@
 
 namespace ondeloc {
 
+// True if the open file is not a pipe, a directory or a device. It can be read at any place then.
+bool is_regular(int fd);
 // Appends what the open file still has, until `text` has `most` bytes. An error has `name`.
 Status read_on(int fd, std::string& text, std::size_t most, const std::string& name);
 // kFile: regular files only, because this process must not wait for the writer of a pipe.

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -27,11 +26,6 @@ Result<UniqueFd> in_memory(const std::string& text, const std::string& name) {
     at += put > 0 ? static_cast<std::size_t>(put) : 0;
   }
   return fd;
-}
-
-bool is_regular(int fd) {
-  struct stat info {};
-  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 // O_NONBLOCK: a pipe without a writer is empty, the command does not wait for a writer.
