@@ -153,12 +153,15 @@ Status read_request(spank_t spank, Arguments arguments, Step& step) {
   if (!text) return std::move(text).error();
   request.text = *std::move(text);
   // A user who wants nothing is not told that plugstack.conf is wrong.
-  if (const auto users = parse_options(request.text); users && users->mode == Mode::kOff) return {};
+  auto options = parse_options(request.text);
+  if (options && options->mode == Mode::kOff) return {};
   auto site = parse_site_options({arguments.begin(), arguments.end()});
   if (!site) return std::move(site).error().within("plugstack.conf");
   request.site = std::move(*site);
-  if (!request.user_requested) request.text = request.site.default_options;
-  auto options = parse_options(request.text);
+  if (!request.user_requested) {
+    request.text = request.site.default_options;
+    options = parse_options(request.text);
+  }
   if (!options) return std::move(options).error();
   // Here and not only in the mapper: the ranks' events, which slurmstepd passes on, follow it too.
   request.options = with_least_interval(std::move(*options), request.site.min_interval_ms);
