@@ -329,19 +329,24 @@ TEST_CASE("the moves of an earlier report are repeated at their times", "[cpus]"
   CHECK(masks[1] == *CpuSet::parse_list("1"));
 }
 
-TEST_CASE("a report of repeat= that cannot be read moves nobody, and one line says so") {
-  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
-  const std::string pattern = temporary_report();
-  auto config = config_for(step, pattern);
-  config.options.repeat = "/nonexistent/report.json";
+// Returns the lines of a mapper that ends after two turns, and its report.
+auto run_two_turns(Step& step, const MapperConfig& config, const std::string& pattern) {
   std::thread other([&] {
     const Rank rows = attach(step.segment.get());
     wait_until([&] { return rows.header().tick >= 2; });
     *step.partner_bit = -1;
   });
-  const auto lines = run_mapper(config);
+  auto lines = run_mapper(config);
   other.join();
-  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  return std::pair(std::move(lines), take_json(expand_pattern(pattern, 17, 3, "n1")));
+}
+
+TEST_CASE("a report of repeat= that cannot be read moves nobody, and one line says so") {
+  Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)));
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  config.options.repeat = "/nonexistent/report.json";
+  const auto [lines, report] = run_two_turns(step, config, pattern);
   CHECK(report["totals"]["remaps"] == 0);
   REQUIRE(!lines.empty());
   CHECK(lines[0].starts_with("no moves are repeated: "));
@@ -385,14 +390,7 @@ TEST_CASE("a pipe as machine= or repeat= is refused and not waited for") {
   auto config = config_for(step, pattern);
   config.machine_file = dir.file("machine");
   config.options.repeat = dir.file("moves");
-  std::thread other([&] {
-    const Rank rows = attach(step.segment.get());
-    wait_until([&] { return rows.header().tick >= 2; });
-    *step.partner_bit = -1;
-  });
-  const auto lines = run_mapper(config);
-  other.join();
-  const auto report = take_json(expand_pattern(pattern, 17, 3, "n1"));
+  const auto [lines, report] = run_two_turns(step, config, pattern);
   CHECK(report["notes"].dump().find("machine: not a regular file; name one; predictions") !=
         std::string::npos);
   REQUIRE(!lines.empty());

@@ -10,12 +10,6 @@ using namespace ondeloc;
 
 namespace {
 
-CpuSet cpus_of(std::initializer_list<int> numbers) {
-  CpuSet cpus;
-  for (const int number : numbers) cpus.set(PuOs(number));
-  return cpus;
-}
-
 // The CPUs of a follower that was started on `start`, after it has looked at all ranks.
 CpuSet cpus_after_a_look(int segment, const CpuSet& start) {
   CpuSet cpus;
@@ -32,7 +26,8 @@ CpuSet cpus_after_a_look(int segment, const CpuSet& start) {
 }  // namespace
 
 TEST_CASE("the mapper runs on the CPUs of all ranks, not on those of the first alone", "[cpus]") {
-  const CpuSet first = cpus_of({0}), second = cpus_of({1}), both = cpus_of({0, 1});
+  const CpuSet first = *CpuSet::parse_list("0"), second = *CpuSet::parse_list("1");
+  const CpuSet both = first | second;
   if (!both.is_subset_of(*get_affinity(0))) ONDELOC_SKIP("needs CPUs 0 and 1");
   const fake_step::Step spread({first, second, first, second});
   CHECK(cpus_after_a_look(spread.segment.get(), first) == both);
