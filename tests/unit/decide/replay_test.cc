@@ -103,7 +103,8 @@ std::vector<CommMatrix> phases(const std::vector<CommMatrix>& pool, int length, 
 
 }  // namespace
 
-TEST_CASE("recorded programs: at most 1 % and one migration above the best static mapping") {
+TEST_CASE("recorded programs: at most 1 % and one migration above the best static mapping",
+          "[costs]") {
   for (const char* program : kPrograms) {
     auto series = *read_intervals(fmt::format("{}/npb/{}/intervals.csv", test_data(), program));
     const int ranks = read_matrix(fmt::format("{}/npb/{}/bytes.mat", test_data(), program))->ranks;
@@ -139,7 +140,8 @@ double worst_look(const Case& c, const Replay& replay, const Mapping& start) {
 
 }  // namespace
 
-TEST_CASE("no series costs more than the start, 1 %, four moves and what one look loses") {
+TEST_CASE("no series costs more than the start, 1 %, four moves and what one look loses",
+          "[costs]") {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     std::mt19937 random(seed);
     const double bytes = std::array{3e6, 3e7, 3e8}[seed % 3];

@@ -116,7 +116,7 @@ TEST_CASE("ranks that send off the node go to their adapter") {
   }
 }
 
-TEST_CASE("coordinated finds the optimum of small trees with adapters") {
+TEST_CASE("coordinated finds the optimum of small trees with adapters", "[costs]") {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     for (const char* machine : {"package:2 numa:1 core:4 pu:1", "package:2 numa:1 l3:2 core:2 pu:1",
                                 "package:2 numa:2 core:2 pu:1"}) {

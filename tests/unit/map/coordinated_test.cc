@@ -241,7 +241,7 @@ TEST_CASE("a mapping that coordinated gave moves nobody") {
   }
 }
 
-TEST_CASE("more effort is never dearer, and sometimes cheaper") {
+TEST_CASE("more effort is never dearer, and sometimes cheaper", "[costs]") {
   int cheaper = 0;
   for (unsigned seed = 1; seed <= 12; ++seed) {
     for (const char* machine : kMachines) {

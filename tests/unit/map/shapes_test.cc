@@ -176,7 +176,8 @@ TEST_CASE("4096 ranks") {
   }
 }
 
-TEST_CASE("recorded programs on recorded machines cost what they did, coordinated no more") {
+TEST_CASE("recorded programs on recorded machines cost what they did, coordinated no more",
+          "[costs]") {
   const auto costs = golden();
   REQUIRE(costs.size() > 100);
   for (const auto& [key, cost] : costs) {

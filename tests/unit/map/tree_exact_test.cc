@@ -86,7 +86,7 @@ coordinated::Part shuffled(coordinated::Part part, unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("no partition of few ranks costs less than the one found") {
+TEST_CASE("no partition of few ranks costs less than the one found", "[costs]") {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     for (const char* machine :
          {"numa:1 l3:4 core:2 pu:1", kTwoNodes, "package:2 numa:2 l3:2 core:1 pu:1",

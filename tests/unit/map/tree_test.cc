@@ -168,7 +168,7 @@ TEST_CASE("weights: messages count without bytes, bytes without messages") {
   CHECK(messages.cost(apart).remote_share.value() == 1);
 }
 
-TEST_CASE("coordinated finds the optimum of small trees") {
+TEST_CASE("coordinated finds the optimum of small trees", "[costs]") {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     for (const char* machine :
          {"numa:1 l3:4 core:2 pu:1", "package:2 numa:1 l3:2 core:2 pu:1", "numa:2 core:2 pu:2"}) {
@@ -179,7 +179,7 @@ TEST_CASE("coordinated finds the optimum of small trees") {
   }
 }
 
-TEST_CASE("the lower bound of a tree is never above the optimum") {
+TEST_CASE("the lower bound of a tree is never above the optimum", "[costs]") {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     for (const char* machine :
          {"numa:1 l3:4 core:2 pu:1", "package:2 numa:1 l3:2 core:2 pu:1",
@@ -193,7 +193,7 @@ TEST_CASE("the lower bound of a tree is never above the optimum") {
   }
 }
 
-TEST_CASE("the lower bound holds where slots share a core") {
+TEST_CASE("the lower bound holds where slots share a core", "[costs]") {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     for (const char* machine :
          {"numa:2 core:2 pu:2", "numa:1 l3:2 core:2 pu:2", "numa:2 l3:2 core:1 pu:2",
@@ -367,7 +367,7 @@ TEST_CASE("on trees more effort never costs more, and the same request gives the
 }
 
 // The ratio is 9, and was 60 while descents had no limit.
-TEST_CASE("rounds of a search end soon where all ranks send almost alike to all") {
+TEST_CASE("rounds of a search end soon where all ranks send almost alike to all", "[costs]") {
   constexpr int kRanks = 192;
   std::vector<MatrixEntry> entries;
   for (int i = 0; i < kRanks; ++i)
@@ -387,7 +387,7 @@ TEST_CASE("rounds of a search end soon where all ranks send almost alike to all"
 
 // Every rank sends to all others, and more to those of its group of 16. The ratio is 4, and was 21
 // while a descent from a present mapping had no limit.
-TEST_CASE("a descent from a present mapping ends soon where all ranks send to all") {
+TEST_CASE("a descent from a present mapping ends soon where all ranks send to all", "[costs]") {
   constexpr int kRanks = 192;
   std::mt19937 random(1);
   const auto bytes = [&](bool near) { return near ? 20000.0 + random() % 3000 : 1000.0; };

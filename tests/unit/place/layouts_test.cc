@@ -76,7 +76,7 @@ TEST_CASE("the placed distribution is the cheapest of all for few ranks") {
   }
 }
 
-TEST_CASE("the placed distribution never costs more than srun's distributions") {
+TEST_CASE("the placed distribution never costs more than srun's distributions", "[costs]") {
   for (unsigned seed = 0; seed < 6; ++seed) {
     const std::vector<int> counts = {16, 8, 24, 16};
     const Traffic traffic(random_matrix(64, seed));
@@ -93,7 +93,7 @@ TEST_CASE("the placed distribution never costs more than srun's distributions") 
   }
 }
 
-TEST_CASE("more effort never places at a higher cost than the quick setting") {
+TEST_CASE("more effort never places at a higher cost than the quick setting", "[costs]") {
   for (unsigned seed = 0; seed < 6; ++seed) {
     const Traffic traffic(random_matrix(48, seed));
     const Network network = make_network({16, 8, 16, 8}, {});
