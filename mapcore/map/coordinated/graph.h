@@ -24,6 +24,9 @@ struct Graph {
   // A vertex is heavy if its strength is above this number: a few vertices (PME ranks, masters)
   // communicate far more than the others.
   double heavy = std::numeric_limits<double>::infinity();
+  // True if light edges were left out. Vertices without an edge then exchange about as much with
+  // each other as with any vertex.
+  bool is_thinned = false;
 
   bool is_heavy(int vertex) const { return strength[vertex] > heavy; }
   std::span<const Traffic::Edge> row(int vertex) const {

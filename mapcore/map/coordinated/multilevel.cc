@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "mapcore/map/coordinated/random.h"
@@ -59,6 +60,24 @@ std::vector<int> match(const Graph& graph, const MatchLimits& limits, std::span<
   return mate;
 }
 
+// Merges vertices without edges: each with the next of as many ranks.
+void match_without_edges(const Graph& graph, const MatchLimits& limits, std::span<const int> part,
+                         std::vector<int>& mate) {
+  std::map<std::pair<int, int>, int> waiting;  // by part and number of ranks
+  for (int i = 0; i < graph.vertices; ++i) {
+    const int size = graph.size[i];
+    if (mate[i] != i || !graph.row(i).empty() || 2 * size > limits.size) continue;
+    int& other = waiting.try_emplace({part.empty() ? 0 : part[i], size}, -1).first->second;
+    if (other < 0 || graph.strength[other] + graph.strength[i] > limits.strength) {
+      other = i;
+      continue;
+    }
+    mate[i] = other;
+    mate[other] = i;
+    other = -1;
+  }
+}
+
 // Bytes between one group and every other group, while the edges of the one group are added up.
 struct GroupSums {
   explicit GroupSums(int groups)
@@ -91,7 +110,8 @@ void take_group_edges(CoarseGraph& coarse, GroupSums& sums) {
 
 CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<const int> part,
                     std::uint64_t shuffle) {
-  const std::vector<int> mate = match(graph, limits, part, shuffle);
+  std::vector<int> mate = match(graph, limits, part, shuffle);
+  if (graph.is_thinned) match_without_edges(graph, limits, part, mate);
   CoarseGraph coarse;
   coarse.group_of.assign(static_cast<std::size_t>(graph.vertices), -1);
   int groups = 0;
@@ -121,6 +141,7 @@ CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<con
     coarse.strength.push_back(graph.strength[v] + (o != v ? graph.strength[o] : 0));
   }
   coarse.heavy = heavy_strength(coarse.strength);
+  coarse.is_thinned = graph.is_thinned;
   return coarse;
 }
 

@@ -24,8 +24,9 @@ struct CoarseGraph {
   std::vector<int> size;
   std::vector<int> group_of;
   double heavy = 0;
+  bool is_thinned = false;
   Graph view() const {
-    return {static_cast<int>(size.size()), begin, edges, strength, size, heavy};
+    return {static_cast<int>(size.size()), begin, edges, strength, size, heavy, is_thinned};
   }
 };
 
@@ -34,9 +35,10 @@ struct MatchLimits {
   double strength = 0;  // most bytes of a group
 };
 
-// Merges pairs of vertices. With a part, only vertices of one node are merged. `shuffle`: 0 matches
-// vertices in the order of their numbers; another value is a seed for another order, which gives
-// other groups.
+// Merges pairs of vertices. In a thinned graph vertices without edges are merged with each other,
+// so that there are groups of other vertices that a heavy group can change places with. With a
+// part, only vertices of one node are merged. `shuffle`: 0 matches vertices in the order of their
+// numbers; another value is a seed for another order, which gives other groups.
 CoarseGraph coarsen(const Graph& graph, const MatchLimits& limits, std::span<const int> part,
                     std::uint64_t shuffle = 0);
 

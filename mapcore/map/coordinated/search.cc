@@ -103,6 +103,7 @@ void RankGraph::keep_heavy_edges() {
   }
   skeleton_.begin = begin_;
   skeleton_.edges = edges_;
+  skeleton_.is_thinned = true;
 }
 
 Search::Search(const Graph& graph, const Target& target)

@@ -121,6 +121,16 @@ class TreeSolver {
   }
   // With one cache in each node the partition over the nodes has been searched for already.
   bool has_inside() const { return tree_.llcs > tree_.nodes; }
+  // True if some ranks exchange more with each other than with all others, which send alike to all.
+  // Packages with even loads may have nodes then with one heavy pair more than the others, and no
+  // single move or swap takes a pair to another node.
+  bool has_few_heavy() {
+    const Graph& skeleton = ranks_.skeleton();
+    if (!skeleton.is_thinned || skeleton.edges.empty()) return false;
+    for (int i = 0; i < skeleton.vertices; ++i)
+      if (skeleton.row(i).empty()) return true;
+    return false;
+  }
   // Few ranks on several caches in a node have many mappings that no single move or swap improves.
   bool is_hard() const { return tree_.ranks <= tuning::kFewOnTree && has_inside(); }
 
@@ -318,8 +328,13 @@ class TreeSolver {
 
   Part solve_afresh() {
     const CacheGroups packages = packages_of(tree_, request_.model);
-    return packages.empty() ? solve_inside(solve_nodes(is_sparse() ? 1 : 0))
-                            : solve_packages(packages);
+    if (packages.empty()) return solve_inside(solve_nodes(is_sparse() ? 1 : 0));
+    Part by_packages = solve_packages(packages);
+    if (!has_few_heavy()) return by_packages;
+    Part by_nodes = solve_inside(solve_nodes(0));
+    const double of_packages = tree_cost(tree_, by_packages, kNoLimit, scratch_);
+    const bool is_less = tree_cost(tree_, by_nodes, kNoLimit, scratch_) < of_packages;
+    return is_less ? std::move(by_nodes) : std::move(by_packages);
   }
 
   Part solve_nodes(int effort) {
