@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <optional>
 
+#include "mapcore/map/coordinated/component_start.h"
 #include "mapcore/map/coordinated/locality_start.h"
 #include "mapcore/map/coordinated/relabel.h"
 #include "mapcore/map/coordinated/sweep.h"
@@ -86,6 +88,7 @@ class Solver {
   void value_starts(double least) {
     consider(packed_start(graph_, target_));
     if (is_start_optimal(least)) return;
+    consider(groups_start());
     if (graph_.vertices > tuning::kAllStarts) {
       consider(scatter_start(graph_, target_));
       return consider(balance_start(graph_, target_));
@@ -97,6 +100,13 @@ class Solver {
     for (std::size_t p = 0; p < parts.size(); ++p) {
       if (!is_less(most_of_interest(), costs[p])) consider(std::move(parts[p]));
     }
+  }
+
+  Part groups_start() {
+    std::vector<int> nodes(target_.capacity.size());
+    std::iota(nodes.begin(), nodes.end(), 0);
+    return component_start(ranks_.skeleton(), ranks_.rows,
+                           {target_.capacity, nodes, target_.per_byte});
   }
 
   // Returns the cost above which a start does not count.

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "mapcore/map/algorithms.h"
+#include "mapcore/map/coordinated/component_start.h"
 #include "mapcore/map/coordinated/cores.h"
 #include "mapcore/map/coordinated/locality_start.h"
 #include "mapcore/map/coordinated/place.h"
@@ -293,6 +294,9 @@ class TreeSolver {
   }
   void add_starts() {
     keep_cheaper(even_loads());
+    const Part groups = component_start(ranks_.skeleton(), ranks_.rows,
+                                        {tree_.capacity, tree_.node_of, tree_.per_node});
+    if (!groups.empty()) keep_cheaper(place_on_slots(request_, groups, PlaceBy::kLlc));
     levels_ = levels_of(ranks_.skeleton(), over_nodes_);
     if (tree_.ranks <= tuning::kAllStarts) {
       keep_cheaper(*map_random(request_, ""));
