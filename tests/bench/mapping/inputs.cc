@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <random>
 
 #include "mapcore/comm/matrix_io.h"
@@ -127,6 +128,41 @@ CommMatrix lammps_like(int ranks, unsigned seed) {
   return CommMatrix::from_entries(ranks, std::move(entries));
 }
 
+namespace {
+
+std::vector<int> drawn_order(int ranks, std::mt19937_64& random) {
+  std::vector<int> order(static_cast<std::size_t>(ranks));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random);
+  return order;
+}
+
+}  // namespace
+
+CommMatrix heavy_pairs(int ranks, int pairs, unsigned seed) {
+  std::mt19937_64 random(seed);
+  const std::vector<int> order = drawn_order(ranks, random);
+  std::vector<MatrixEntry> entries;
+  for (int i = 0; i < ranks; ++i)
+    for (int j = 0; j < ranks; ++j)
+      if (i != j) entries.push_back({i, j, 1e3, 1});
+  for (int pair = 0; pair < pairs; ++pair)
+    add_both(entries, order[2 * pair], order[2 * pair + 1], 1e6);
+  return CommMatrix::from_entries(ranks, std::move(entries));
+}
+
+CommMatrix groups(int ranks, int size, unsigned seed) {
+  std::mt19937_64 random(seed);
+  const std::vector<int> order = drawn_order(ranks, random);
+  std::vector<MatrixEntry> entries;
+  for (int first = 0; first + size <= ranks; first += size) {
+    const double bytes = random() % 3 == 0 ? 1e6 : 1e5;
+    for (int a = first; a < first + size; ++a)
+      for (int b = a + 1; b < first + size; ++b) add_both(entries, order[a], order[b], bytes);
+  }
+  return CommMatrix::from_entries(ranks, std::move(entries));
+}
+
 std::vector<Input> recorded_inputs() {
   std::vector<Input> inputs;
   std::vector<std::filesystem::path> folders;
@@ -152,7 +188,9 @@ std::vector<Input> drawn_inputs(int ranks, unsigned seed) {
           {name("random-16"), random_sparse(ranks, 16, first + 2)},
           {name("gromacs"), gromacs_like(ranks, 4, first + 3)},
           {name("gromacs-8"), gromacs_like(ranks, 8, first + 4)},
-          {name("lammps"), lammps_like(ranks, first + 5)}};
+          {name("lammps"), lammps_like(ranks, first + 5)},
+          {name("pairs"), heavy_pairs(ranks, ranks / 8, first + 1)},
+          {name("groups"), groups(ranks, 6, first + 2)}};
 }
 
 std::vector<Input> made_inputs(int ranks) {

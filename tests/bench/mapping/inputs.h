@@ -25,6 +25,10 @@ CommMatrix all_to_all(int ranks, double bytes);
 CommMatrix gromacs_like(int ranks, int every, unsigned seed);
 // 3D halo with six unequal faces and light collectives along a tree. The shape of LAMMPS.
 CommMatrix lammps_like(int ranks, unsigned seed);
+// Pairs of drawn ranks that exchange most of the bytes, while all ranks send a little to all.
+CommMatrix heavy_pairs(int ranks, int pairs, unsigned seed);
+// Groups of `size` drawn ranks that talk only among themselves, some of them ten times as much.
+CommMatrix groups(int ranks, int size, unsigned seed);
 
 std::vector<Input> recorded_inputs();       // tests/data/npb
 std::vector<Input> made_inputs(int ranks);  // every generator at this size
