@@ -366,6 +366,25 @@ TEST_CASE("on trees more effort never costs more, and the same request gives the
   }
 }
 
+TEST_CASE("with a present mapping of many ranks more effort never costs more", "[costs]") {
+  constexpr int kRanks = 128;
+  for (unsigned seed = 1; seed <= 16; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<MatrixEntry> entries;
+    for (int hub = 0; hub < 5; ++hub)
+      for (int i = 0; i < 60; ++i) {
+        const int peer = static_cast<int>(random() % kRanks);
+        if (peer != hub * 17) entries.push_back({hub * 17, peer, i % 2 == 0 ? 1e5 : 1e4, 0});
+      }
+    Case c("package:4 numa:1 l3:8 core:4 pu:1", CommMatrix::from_entries(kRanks, entries));
+    c.previous = c.map(seed % 2 == 0 ? "packed" : "scatter");
+    const double usual = c.cost(c.map("coordinated")).total;
+    INFO(seed);
+    CHECK(c.cost(c.map("coordinated:2")).total <= usual * (1 + 1e-9));
+    CHECK(c.cost(c.map("coordinated:3")).total <= usual * (1 + 1e-9));
+  }
+}
+
 // The ratio is 9, and was 60 while descents had no limit.
 TEST_CASE("rounds of a search end soon where all ranks send almost alike to all", "[costs]") {
   constexpr int kRanks = 192;
