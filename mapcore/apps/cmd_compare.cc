@@ -209,6 +209,9 @@ Result<std::string> run_compare(const CompareOptions& options) {
   if (!source) return std::move(source).error();
   const auto work = read_workload(*source, options.traffic);
   if (!work) return work.error();
+  if (Status good = check_ranks_of_part(work->part, options.slots.ranks, options.traffic.file);
+      !good)
+    return std::move(good).error();
   const bool is_recorded = options.slots.cpus_per_task == 0 && options.previous.empty();
   const int ranks = std::max(work->matrix.ranks, options.slots.ranks);
   Layouts layouts(

@@ -227,8 +227,12 @@ std::string to_json_text(const MachineChoice& choice, const std::vector<Term>& t
   return json_text(all);
 }
 
+const std::string& file_of(const EvaluateOptions& options) {
+  return options.intervals.empty() ? options.traffic.file : options.intervals;
+}
+
 Result<SeriesWorkload> read_traffic(const EvaluateOptions& options) {
-  const std::string& file = options.intervals.empty() ? options.traffic.file : options.intervals;
+  const std::string& file = file_of(options);
   auto source = open_traffic(file, options.intervals.empty() ? Need::kTraffic : Need::kSeries);
   if (!source) return std::move(source).error();
   if (options.intervals.empty()) {
@@ -243,6 +247,8 @@ Result<SeriesWorkload> read_traffic(const EvaluateOptions& options) {
 Result<RankCpus> read_mapping(const EvaluateOptions& options, const MachineChoice& choice,
                               const SeriesWorkload& series) {
   const CommMatrix& first = series.matrices.front();
+  if (Status good = check_ranks_of_part(series.part, options.ranks, file_of(options)); !good)
+    return std::move(good).error();
   const auto ranks = number_of_ranks(first, options.ranks);
   if (!ranks) return ranks.error();
   return read_placement(options.mapping, choice.whole, choice.usable,

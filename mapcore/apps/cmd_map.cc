@@ -27,19 +27,6 @@ struct MapOptions {
   std::optional<int> rank;  // whose threads the profile has
 };
 
-// The mapping of a node's ranks has numbers of its own, so these options would name other ranks.
-Status check_whole(const NodePart& part, const MapOptions& options) {
-  if (part.ranks.empty()) return {};
-  const char* given = !options.previous.empty()  ? "--previous"
-                      : options.slots.ranks != 0 ? "--ranks"
-                                                 : nullptr;
-  if (given == nullptr) return {};
-  return Error(
-      fmt::format("{}: '{}' has only the {} ranks of node '{}', which get other numbers here; "
-                  "leave the option out",
-                  given, options.traffic.file, part.ranks.size(), part.node));
-}
-
 // Makes one group of concurrent pairs per cluster. A file without single messages has one group in
 // all.
 Result<std::vector<PairGroup>> groups_of(TrafficSource& source, MapOptions& options,
@@ -91,7 +78,9 @@ Result<std::string> run_map(MapOptions& options) {
   if (!source) return std::move(source).error();
   auto work = read_workload(*source, options.traffic);
   if (!work) return std::move(work).error();
-  if (Status whole = check_whole(work->part, options); !whole) return std::move(whole).error();
+  if (Status good = check_ranks_of_part(work->part, options.slots.ranks, options.traffic.file);
+      !good)
+    return std::move(good).error();
   if (options.rank && !work->names.threads_of)
     return Error(
         fmt::format("--rank: '{}' is not a profile of threads (ondeloc threads record); leave the "
@@ -101,7 +90,8 @@ Result<std::string> run_map(MapOptions& options) {
   slots.single_threads = is_lama(options.algorithm);
   slots.cpus_per_task =
       cpus_per_task(*source, options, *choice, std::max(work->matrix.ranks, slots.ranks));
-  auto layout = plan_layout(*choice, options.machine, slots, work->matrix, options.previous);
+  auto layout = plan_layout(*choice, options.machine, slots, work->matrix, options.previous,
+                            work->part.ranks);
   if (!layout) return layout.error();
   work->matrix.ranks = layout->ranks;
   options.algorithm = offline_algorithm(options.algorithm, layout->ranks);

@@ -78,6 +78,8 @@ Result<ReplayedSource> replay_with_layout(const ReplaySetup& setup, TrafficSourc
   if (!choice) return choice.error();
   auto series = read_series(source, file, setup.loop.seconds);
   if (!series) return std::move(series).error();
+  if (Status good = check_ranks_of_part(series->part, setup.slots.ranks, file); !good)
+    return std::move(good).error();
   std::vector<CommMatrix>& matrices = series->matrices;
   auto layout = plan_layout(*choice, setup.machine, setup.slots, matrices.front(), setup.start,
                             series->part.ranks);

@@ -42,6 +42,14 @@ Result<CommMatrix> source_matrix(TrafficSource& source, const TrafficOptions& op
   return matrix;
 }
 
+Status check_ranks_of_part(const NodePart& part, int wanted, const std::string& file) {
+  if (part.ranks.empty() || wanted == 0) return {};
+  return Error(
+      fmt::format("--ranks: '{}' has only the {} ranks of node '{}', and no other rank belongs "
+                  "there; leave the option out",
+                  name_of_input(file), part.ranks.size(), part.node));
+}
+
 namespace {
 
 // Bytes that the ranks of the node sent off it: to ranks of other nodes in a profile, a sum in a

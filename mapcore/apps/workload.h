@@ -35,6 +35,8 @@ struct Workload {
   double seconds = 0;  // between the first and the last of the messages; 0: unknown
 };
 Result<Workload> read_workload(TrafficSource& source, const TrafficOptions& options);
+// An error if --ranks (`wanted`, 0: not given) is to add ranks to those of one node of several.
+Status check_ranks_of_part(const NodePart& part, int wanted, const std::string& file);
 // CPUs per rank of the recorded run, or fewer if not so many fit here, which is told on standard
 // error. 0: no CPUs are recorded, or one for each rank.
 int recorded_cpus_per_task(const TrafficSource& source, const std::string& file,

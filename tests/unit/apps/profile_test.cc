@@ -267,8 +267,28 @@ TEST_CASE("a node's profile maps the ranks that ran there, by name of node and r
   CHECK(json["cost"]["peak_load"].get<double>() < 1.5);
   CHECK(with({"-a", "deloc", "-f", "rankfile"}).out.find("rank 4=n7") != std::string::npos);
   check_sentence(with({"-n", "8"}), 1, "--ranks: '" + part + "' has only the 3 ranks of node 'n7'");
-  write_text(dir.file("prev.json"), R"({"ranks":[]})");
-  check_sentence(with({"-p", dir.file("prev.json")}), 1, "--previous: ");
+}
+
+TEST_CASE("a node's profile is mapped again from its own mapping, and gets no further ranks") {
+  const TempDir dir;
+  const std::string part = node_profile(dir, "app.prof.n7"), machine = "numa:2 core:2 pu:1";
+  const auto ran = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"-t", machine});
+    return run_command(dir, words);
+  };
+  for (const char* format : {"json", "rankfile"}) {
+    const std::string mapping = dir.file("mapping"), again = dir.file("again");
+    REQUIRE(ran({"map", part, "-f", format, "-o", mapping}).status == 0);
+    REQUIRE(ran({"map", part, "-p", mapping, "-f", format, "-a", "identity", "-o", again}).status ==
+            0);
+    const Ran cost = ran({"evaluate", part, "--mapping", mapping});
+    CHECK(cost.status == 0);
+    CHECK(ran({"evaluate", part, "--mapping", again}).out == cost.out);
+  }
+  const std::string told = "--ranks: '" + part + "' has only the 3 ranks of node 'n7'";
+  for (const char* command : {"map", "compare", "replay"})
+    check_sentence(ran({command, part, "-n", "4"}), 1, told);
+  check_sentence(ran({"evaluate", part, "-n", "4", "--mapping", dir.file("mapping")}), 1, told);
 }
 
 TEST_CASE("the picture of a node's part is sorted by the mapping of that part") {
