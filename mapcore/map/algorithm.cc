@@ -51,9 +51,11 @@ constexpr auto kAlgorithms = join();
 
 // The request as a MapFunction gets it.
 MapRequest weighed(const MapRequest& request, const std::optional<Traffic>& amounts) {
-  return {request.machine, request.slots,    amounts ? *amounts : request.traffic,
-          request.model,   request.previous, request.off_node,
-          request.whole,   &request.traffic};
+  const bool bytes_count = request.model.byte_weight() > 0;
+  return {
+      request.machine, request.slots,    amounts ? *amounts : request.traffic,
+      request.model,   request.previous, bytes_count ? request.off_node : std::span<const double>(),
+      request.whole,   &request.traffic};
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ class LoadSum {
 
   void add_off_node(int rank, double bytes) {
     const Slot& here = *slot_of_[rank];
-    loads_.node[here.node.value] += bytes;
-    if (has_ports_) loads_.port[here.seat.llc.value] += bytes;
+    loads_.node[here.node.value] += of_byte_ * bytes;
+    if (has_ports_) loads_.port[here.seat.llc.value] += of_byte_ * bytes;
   }
 
   // Adds the way of a rank's off-node bytes to its adapter.
@@ -54,11 +54,12 @@ class LoadSum {
     const Slot& here = *slot_of_[rank];
     const int k = here.node.value, home = model_.adapters.home_of(rank, k);
     loads_.all_off_node += bytes;
-    if (const int pool = model_.adapters.pool_of(rank, k); pool >= 0) loads_.adapter[pool] += bytes;
+    if (const int pool = model_.adapters.pool_of(rank, k); pool >= 0)
+      loads_.adapter[pool] += of_byte_ * bytes;
     if (home == k) return;
     loads_.far += bytes;
-    link(k, home) += bytes;
-    const double seconds = bytes * model_.byte_cost_to_node(here.seat.llc, home);
+    link(k, home) += of_byte_ * bytes;
+    const double seconds = of_byte_ * bytes * model_.byte_cost_to_node(here.seat.llc, home);
     loads_.adapter_time += seconds;
     if (!loads_.rank.empty()) loads_.rank[rank] += seconds;
   }
@@ -75,10 +76,7 @@ class LoadSum {
     for (std::size_t e = 0; e < edges.size(); ++e) {
       const Slot& there = *slot_of_[edges[e].peer];
       const double amount = of_byte_ * edges[e].bytes + of_message_ * messages[e];
-      if (!(there.node == here.node)) {
-        link(here.node.value, there.node.value) += amount;
-        loads_.remote += model_.weight == Weight::kMessages ? messages[e] : edges[e].bytes;
-      }
+      if (!(there.node == here.node)) link(here.node.value, there.node.value) += amount;
       if (has_ports_ && !(here.seat.llc == there.seat.llc)) {
         through_port += amount;
         loads_.port[there.seat.llc.value] += amount;
@@ -192,8 +190,7 @@ Cost evaluate(const CostModel& model, const SlotSet& slots, const Traffic& traff
     cost.busiest_rank = static_cast<int>(busiest - loads.rank.begin());
   }
   cost.total = cost.congestion + cost.busiest + cost.locality;
-  const double all = model.weight == Weight::kMessages ? traffic.total_messages() : traffic.total();
-  if (all > 0) cost.remote_share = loads.remote / all;
+  if (traffic.total() > 0) cost.remote_share = loads.domains.between_nodes / traffic.total();
   if (loads.all_off_node > 0) cost.far_share = loads.far / loads.all_off_node;
   cost.domains = loads.domains;
   cost.peak_load = sum > 0 ? most / (sum / static_cast<double>(n)) : 0;

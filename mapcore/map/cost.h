@@ -20,10 +20,10 @@
 // two cores, so that locality is the mean of all C_i, halved because each pair has two ranks.
 //
 // Off-node bytes count once, on the rank's node and port. If the rank's adapter is on another node,
-// they also cross the link between (adapter_paths.h). D_a counts only if the mapping chooses the
-// adapters. Ports count only on machines where some
-// node has several last-level caches. The cost is a prediction, and every output calls the cost a
-// prediction. Thread safety: values and pure functions.
+// they also cross the link between (adapter_paths.h). With weight=messages they count nowhere:
+// their messages are not known. D_a counts only if the mapping chooses the adapters. Ports count
+// only on machines where some node has several last-level caches. The cost is a prediction, and
+// every output calls the cost a prediction. Thread safety: values and pure functions.
 #pragma once
 
 #include <array>
@@ -76,8 +76,7 @@ struct Cost {
   double adapter_time = 0;             // seconds
   double busiest = 0;                  // seconds
   int busiest_rank = -1;               // -1 if the model does not know the times of ranks
-  std::optional<double> remote_share;  // bytes between nodes / all bytes between different ranks;
-                                       // of messages with weight=messages
+  std::optional<double> remote_share;  // bytes between nodes / all bytes between different ranks
   // Off-node bytes of ranks that are not near their adapter / off-node bytes; empty if the model
   // has no ways to adapters, or without such bytes.
   std::optional<double> far_share;
@@ -96,7 +95,6 @@ struct Loads {
   double byte_time = 0, message_time = 0;  // seconds
   double adapter_time = 0;                 // seconds
   double far = 0, all_off_node = 0;        // off-node bytes of ranks far from their adapter, of all
-  double remote = 0;                       // bytes between nodes; with weight=messages: messages
   DomainTraffic domains;
 };
 

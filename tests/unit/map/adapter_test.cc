@@ -62,6 +62,23 @@ int node_of(const Case& c, const Mapping& mapping, int rank) {
 
 }  // namespace
 
+TEST_CASE("by messages no byte counts, and shares are those of bytes all the same") {
+  const CommMatrix matrix = CommMatrix::from_entries(4, {{0, 1, 3000, 1}, {0, 2, 1000, 9}});
+  Case c("package:2 numa:1 core:2 pu:1", matrix, Weight::kMessages);
+  give(c, {adapter_on(1)});
+  const Mapping straight{SlotIndex(0), SlotIndex(1), SlotIndex(2), SlotIndex(3)};
+  const Cost without = c.cost(straight);
+  CHECK(without.remote_share == 0.25);
+  c.off_node = {1e9, 0, 0, 0};
+  const Cost cost = c.cost(straight);
+  CHECK(cost.total == without.total);
+  CHECK(cost.busiest == without.busiest);
+  CHECK(cost.far_share == 1);
+  // The algorithms see what the cost sees: rank 0 does not move to its adapter.
+  const Mapping mapped = c.map("coordinated");
+  CHECK(c.cost(mapped).total == Approx(least_of_all(c)));
+}
+
 TEST_CASE("the way to an adapter loads the link and takes time, computed by hand") {
   const CommMatrix matrix = CommMatrix::from_entries(4, {{0, 1, 1000, 1}});
   Case c("package:2 numa:1 core:2 pu:1", matrix, Weight::kBytes);
