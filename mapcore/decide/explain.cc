@@ -66,6 +66,17 @@ bool compares_gain(const Run& run, DecisionKind kind) {
   return weighs_gain(run.decide) && kind != DecisionKind::kReturns;
 }
 
+// The intervals of a replay do not grow as those of a job do, so that a look may be on several.
+std::string numbers_head(const RunStep& step) {
+  constexpr double kLonger = 1.5;  // times the interval; the last one of a run may be cut short
+  if (step.looked_seconds <= kLonger * (step.end - step.begin))
+    return "numbers (times are predicted, of the interval's messages)\n";
+  return fmt::format(
+      "numbers (times are predicted: the cost of the interval's messages, the gain of\n"
+      "those of the last {})\n",
+      seconds_text(step.looked_seconds));
+}
+
 std::string numbers_text(const Run& run, const RunStep& step) {
   const Decision& decision = step.decision;
   const bool compares = compares_gain(run, decision.kind);
@@ -82,7 +93,7 @@ std::string numbers_text(const Run& run, const RunStep& step) {
   row("price of moving", decision.migration, "");
   if (compares) row("time in which it has to pay", decision.horizon, "");
   row("lost so far by moving", decision.ledger, decision.ledger < 0 ? ", that is saved" : "");
-  return "numbers (times are predicted, of the interval's messages)\n" + text;
+  return numbers_head(step) + text;
 }
 
 std::string moved_text(const RunStep& step) {

@@ -69,6 +69,15 @@ TEST_CASE("a remap is explained with its numbers, and passes every rule that is 
   CHECK(line_of(text, "decide=many)?").ends_with(" not asked"));
 }
 
+TEST_CASE("a decision on several intervals says that its gain is of their messages") {
+  RunStep step = step_of(DecisionKind::kRemaps);
+  step.looked_seconds = 2;
+  const std::string text = interval_text(run_with(step), 2);
+  CHECK(text.find("the cost of the interval's messages, the gain of\nthose of the last 2 s)\n") !=
+        text.npos);
+  CHECK(text.find("gain of the new mapping      20 ms (1 %)") != text.npos);
+}
+
 TEST_CASE("a rule that decide= leaves out is not answered") {
   RunStep step = step_of(DecisionKind::kRemaps);
   step.decision.gain = -0.05;
@@ -107,8 +116,8 @@ TEST_CASE("a move back is decided before the rules, and says so") {
 TEST_CASE("a line of a long run says how many intervals it stands for") {
   RunStep step = step_of(DecisionKind::kKeeps);
   step.count = 4;
-  CHECK(interval_text(run_with(step), 2).starts_with(
-      "interval 2, 1 s to 1.5 s (4 intervals put together): keeps; "));
+  CHECK(interval_text(run_with(step), 2)
+            .starts_with("interval 2, 1 s to 1.5 s (4 intervals put together): keeps; "));
 }
 
 TEST_CASE("an interval whose messages take all its time is explained without an exponent") {
