@@ -46,9 +46,7 @@ void describe_ranks(const ReplayedSource& run, const NodePart& part, ReportRun& 
     report.matrix.push_back({names.of(static_cast<std::size_t>(entry.src)),
                              names.of(static_cast<std::size_t>(entry.dst)), entry.bytes,
                              entry.messages});
-  const Traffic traffic(sum);
-  report.levels = {traffic_by_domain(layout.slots, traffic, layout.previous),
-                   traffic_by_domain(layout.slots, traffic, run.replay.last)};
+  report.levels = run.replay.levels;
 }
 
 void describe_source(const TrafficSource& source, ReportRun& report) {

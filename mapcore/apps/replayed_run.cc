@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "mapcore/apps/say.h"
+#include "mapcore/decide/levels.h"
 #include "mapcore/devices/rank_adapter.h"
 #include "mapcore/options/option_table.h"
 
@@ -122,6 +123,8 @@ Run run_of(const Replay& replay, const ReplayOptions& loop) {
   run.replayed = true;
   run.decide = loop.rule;
   run.saved = replay.start_cost - replay.cost - replay.migration;
+  run.crossing_at_start = share_between_nodes(replay.levels.before);
+  run.crossing_as_moved = share_between_nodes(replay.levels.after);
   for (const ReplayStep& step : replay.steps) {
     RunStep one;
     one.begin = step.begin;

@@ -60,8 +60,11 @@ class Loop {
     step.bytes = traffic.total();
     for (const double bytes : off_node) step.off_node_bytes += bytes;
     step.now = cost_of(mapping_, sent);
+    const Cost start = cost_of(place_.start, sent);
     replay_.cost += step.now.total;
-    replay_.start_cost += cost_of(place_.start, sent).total;
+    replay_.start_cost += start.total;
+    replay_.levels.before += start.domains;
+    replay_.levels.after += step.now.domains;
     seen_ = add(seen_, matrix);
     add_to(seen_off_node_, off_node);
     seen_seconds_ += options_.seconds;

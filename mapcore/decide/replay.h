@@ -12,6 +12,7 @@
 #include "mapcore/base/result.h"
 #include "mapcore/comm/comm_matrix.h"
 #include "mapcore/decide/decider.h"
+#include "mapcore/decide/levels.h"
 #include "mapcore/map/cost.h"
 #include "mapcore/options/options.h"
 
@@ -54,6 +55,7 @@ struct Replay {
   double cost = 0;        // predicted seconds, sum over the intervals
   double migration = 0;   // predicted seconds, sum
   double start_cost = 0;  // predicted seconds if nothing ever moved
+  TrafficChange levels;   // of the whole run: if nothing ever moved, and as the ranks moved
   Mapping last;
 };
 

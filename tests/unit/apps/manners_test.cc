@@ -475,6 +475,20 @@ TEST_CASE("replay ends with a verdict") {
   CHECK(last_line("numa:1 core:4 pu:1").starts_with("verdict: already as good as it gets: "));
 }
 
+TEST_CASE("the verdict of a replay compares the same bytes with and without moves") {
+  const TempDir dir;
+  std::string series = "interval,src,dst,bytes\n0,0,1,1000\n";  // on one node at the start
+  for (int i = 1; i < 12; ++i) series += fmt::format("{0},0,2,1000000000\n{0},1,3,1000000000\n", i);
+  write_text(dir.file("late.csv"), series);
+  const Ran ran = run_command(dir, {"report", dir.file("late.csv"), "-t", kTopology});
+  CAPTURE(ran.out);
+  CHECK(one_line(ran.out).find("bytes between NUMA nodes 100 -> 27 %") != std::string::npos);
+  // Three of the eleven intervals have passed when the ranks move.
+  const std::size_t across = ran.out.find("across packages      22 GB 100 %");
+  REQUIRE(across != std::string::npos);
+  CHECK(ran.out.find(" 6 GB  27 %", across) != std::string::npos);
+}
+
 // 0 sends to 2 and 1 to 3 for 400 ms; the file does not tell more of the run.
 TEST_CASE("a replay of a recorded run ends when the run does, and moves no rank then") {
   const TempDir dir;
