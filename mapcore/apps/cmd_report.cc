@@ -121,12 +121,16 @@ std::string levels_text(const ReportRun& report) {
   return table.empty() ? "" : "\nbytes and messages between ranks of\n" + table;
 }
 
+std::string mapper_text(const ReportRun& report) {
+  if (report.run.replayed) return "";
+  return fmt::format("\nthe mapper used {} of CPU time in {}\n",
+                     seconds_text(report.mapper_cpu_ms * 1e-3),
+                     seconds_text(report.wall_ms * 1e-3));
+}
+
 std::string to_text(const ReportRun& report) {
   std::string text = head_text(report) + ranks_text(report) + matrix_text(report) +
-                     levels_text(report) + intervals_text(report.run);
-  text +=
-      fmt::format("\nthe mapper used {} of CPU time in {}\n",
-                  seconds_text(report.mapper_cpu_ms * 1e-3), seconds_text(report.wall_ms * 1e-3));
+                     levels_text(report) + intervals_text(report.run) + mapper_text(report);
   text += use_text(report.use);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   return text;

@@ -487,6 +487,7 @@ TEST_CASE("the verdict of a replay compares the same bytes with and without move
   const std::size_t across = ran.out.find("across packages      22 GB 100 %");
   REQUIRE(across != std::string::npos);
   CHECK(ran.out.find(" 6 GB  27 %", across) != std::string::npos);
+  CHECK(ran.out.find("the mapper used") == std::string::npos);  // no mapper ran
 }
 
 // 0 sends to 2 and 1 to 3 for 400 ms; the file does not tell more of the run.
