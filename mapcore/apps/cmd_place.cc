@@ -77,8 +77,7 @@ Result<Site> find_site(const PlaceCommand& options) {
   if (given != 1 && given != nodes)
     return Error(fmt::format("{} topologies are given for {} nodes; give one for all, or one each",
                              given, nodes));
-  for (std::size_t k = site.names.size(); k < nodes; ++k)
-    site.names.push_back(fmt::format("node {}", k));
+  if (!site.has_hosts) site.names = numbered_nodes(nodes);
   for (const std::string& topology : options.topologies) {
     auto place = load_machine_choice({topology, "", "", {}});
     if (!place) return std::move(place).error();
@@ -113,8 +112,7 @@ std::string to_json_text(const std::vector<LayoutRow>& rows, const std::vector<N
                          const Site& site) {
   nlohmann::ordered_json out = {{"layouts", nlohmann::json::array()},
                                 {"nodes", nlohmann::json::array()}};
-  for (const LayoutRow& row : rows)
-    out["layouts"].push_back(layout_json(row, site.names[row.cost.fullest]));
+  for (const LayoutRow& row : rows) out["layouts"].push_back(layout_json(row, site.names));
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     nlohmann::ordered_json node = {{"node", site.names[k]}, {"ranks", nlohmann::json::array()}};
     const RankCpus cpus = cpus_of(nodes[k]);

@@ -45,10 +45,11 @@ std::string to_text(const std::vector<LayoutRow>& rows, const std::vector<Inside
          "'ondeloc map' maps it\n";
 }
 
-std::string to_json_text(const std::vector<LayoutRow>& rows, const std::vector<Inside>& inside) {
+std::string to_json_text(const std::vector<LayoutRow>& rows, const std::vector<Inside>& inside,
+                         const std::vector<std::string>& names) {
   nlohmann::ordered_json out = nlohmann::json::array();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto row = layout_json(rows[i], fmt::format("node {}", rows[i].cost.fullest));
+    auto row = layout_json(rows[i], names);
     row["packed_cost"] = inside[i].packed;
     row["mapped_cost"] = inside[i].mapped;
     out.push_back(std::move(row));
@@ -75,7 +76,8 @@ Result<std::string> compare_nodes(const NodesComparison& wanted, const MachineCh
     if (!cost) return cost.error();
     inside.push_back(*cost);
   }
-  return wanted.json ? to_json_text(*rows, inside) : to_text(*rows, inside);
+  return wanted.json ? to_json_text(*rows, inside, numbered_nodes(places.size()))
+                     : to_text(*rows, inside);
 }
 
 }  // namespace ondeloc::cli

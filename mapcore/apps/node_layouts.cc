@@ -86,7 +86,7 @@ Result<std::vector<LayoutRow>> layout_rows(const Adapter& adapter, const Traffic
   std::vector<LayoutRow> rows;
   const auto add = [&](const std::string& name, NodeOfRank layout) {
     LayoutCost cost = cost_of_layout(network, traffic, layout);
-    cost.fullest = used.numbers[cost.fullest];
+    if (cost.fullest) cost.fullest = used.numbers[*cost.fullest];
     for (int& node : layout) node = used.numbers[node];
     rows.push_back({name, std::move(layout), cost});
   };
@@ -97,25 +97,35 @@ Result<std::vector<LayoutRow>> layout_rows(const Adapter& adapter, const Traffic
   return rows;
 }
 
+std::vector<std::string> numbered_nodes(std::size_t nodes) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < nodes; ++k) names.push_back(fmt::format("node {}", k));
+  return names;
+}
+
 std::string layout_head() {
   return fmt::format("{:<10} {:>10} {:>6} {:>10} {:>14} {:>10}", "ranks", "off-node", "share",
                      "messages", "most by one", "cost");
 }
 
 std::string layout_cells(const LayoutRow& row) {
-  return fmt::format("{:<10} {:>10} {:>6.4f} {:>10.4g} {:>14} {:>10}", row.name,
-                     bytes_text(row.cost.bytes), row.cost.share, row.cost.messages,
+  return fmt::format("{:<10} {:>10} {:>6} {:>10.4g} {:>14} {:>10}", row.name,
+                     bytes_text(row.cost.bytes), share_text(row.cost.share), row.cost.messages,
                      bytes_text(row.cost.most), seconds_text(row.cost.seconds));
 }
 
-nlohmann::ordered_json layout_json(const LayoutRow& row, const std::string& fullest) {
-  return {{"name", row.name},
-          {"off_node_bytes", row.cost.bytes},
-          {"off_node_messages", row.cost.messages},
-          {"off_node_share", row.cost.share},
-          {"fullest_adapter_bytes", row.cost.most},
-          {"fullest_adapter_node", fullest},
-          {"cost", row.cost.seconds}};
+nlohmann::ordered_json layout_json(const LayoutRow& row, std::span<const std::string> names) {
+  nlohmann::ordered_json json = {{"name", row.name},
+                                 {"off_node_bytes", row.cost.bytes},
+                                 {"off_node_messages", row.cost.messages},
+                                 {"off_node_share", nullptr},
+                                 {"fullest_adapter_bytes", row.cost.most},
+                                 {"fullest_adapter_node", nullptr},
+                                 {"cost", row.cost.seconds}};
+  if (row.cost.share) json["off_node_share"] = *row.cost.share;
+  if (row.cost.fullest)
+    json["fullest_adapter_node"] = names[static_cast<std::size_t>(*row.cost.fullest)];
+  return json;
 }
 
 Result<NodeMapping> map_node(const MachineChoice& place, const std::string& name,

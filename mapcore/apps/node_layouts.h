@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,17 @@ Result<std::vector<LayoutRow>> layout_rows(const Adapter& adapter, const Traffic
 // Error: another algorithm than coordinated, which alone knows networks, or a bad effort.
 Status check_place_algorithm(const std::string& named);
 
+// "node 0", "node 1" and so on: nodes whose names are not known.
+std::vector<std::string> numbered_nodes(std::size_t nodes);
+
 // The columns that all tables of rows begin with, and the keys of their JSON.
 std::string layout_head();
 std::string layout_cells(const LayoutRow& row);
 inline constexpr const char* kLayoutLegend =
     "off-node, share, messages: between nodes; most by one: bytes through the fullest\n"
     "adapter; cost: predicted time of the messages between nodes\n";
-nlohmann::ordered_json layout_json(const LayoutRow& row, const std::string& fullest);
+// `names`: of the nodes.
+nlohmann::ordered_json layout_json(const LayoutRow& row, std::span<const std::string> names);
 
 // The ranks that a distribution puts on a node, and their mapping inside it.
 struct NodeMapping {

@@ -65,15 +65,16 @@ LayoutCost cost_of_layout(const Network& network, const Traffic& traffic,
   LayoutCost cost;
   cost.bytes = split.bytes[machine];
   cost.messages = split.messages[machine];
-  cost.share = traffic.total() > 0 ? cost.bytes / traffic.total() : 0;
-  cost.seconds = seconds_of(network, traffic, mapping);
+  if (traffic.total() > 0) cost.share = cost.bytes / traffic.total();
+  // The memory of the network's model takes next to no time, but not none.
+  if (cost.bytes + cost.messages > 0) cost.seconds = seconds_of(network, traffic, mapping);
   std::vector<double> through(network.machine.nodes.size());
   for (int i = 0; i < traffic.ranks(); ++i)
     for (const Traffic::Edge& edge : traffic.edges(i))
       if (layout[edge.peer] != layout[i]) through[layout[i]] += edge.bytes;
   const auto fullest = std::max_element(through.begin(), through.end());
   cost.most = *fullest;
-  cost.fullest = static_cast<int>(fullest - through.begin());
+  if (cost.most > 0) cost.fullest = static_cast<int>(fullest - through.begin());
   return cost;
 }
 

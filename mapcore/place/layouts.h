@@ -3,6 +3,7 @@
 // cost of any. Thread safety: pure functions.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "mapcore/comm/comm_matrix.h"
@@ -25,10 +26,10 @@ NodeOfRank layout_of(const Network& network, const Mapping& mapping);
 
 struct LayoutCost {
   double bytes = 0, messages = 0;  // between nodes
-  double share = 0;                // of all bytes between different ranks
+  std::optional<double> share;     // of all bytes between different ranks; empty without any
   double most = 0;                 // bytes through the fullest adapter, both directions
-  int fullest = 0;                 // node of that adapter
-  double seconds = 0;              // predicted, network.h
+  std::optional<int> fullest;      // node of that adapter; empty if no bytes leave a node
+  double seconds = 0;              // predicted, network.h; 0 if nothing leaves a node
 };
 // The seconds of cost_of_layout() alone, in a part of its time.
 double seconds_of_layout(const Network& network, const Traffic& traffic, const NodeOfRank& layout);

@@ -70,6 +70,22 @@ TEST_CASE("place tells the cost beside srun's distributions") {
   CHECK(json["nodes"].size() == 2);
 }
 
+TEST_CASE("traffic inside a node takes no time of the network; no traffic has no share") {
+  const TempDir dir;
+  const auto rows_of = [&](const std::string& file) {
+    const Ran ran = run_command(dir, {"place", file, "-t", "core:8 pu:1", "-N", "1", "-f", "json"});
+    REQUIRE(ran.status == 0);
+    return nlohmann::json::parse(ran.out)["layouts"];
+  };
+  for (const auto& row : rows_of(far_pairs(dir))) {
+    CHECK(row["cost"] == 0);
+    CHECK(row["off_node_share"] == 0);
+    CHECK(row["fullest_adapter_node"] == nullptr);
+  }
+  write_text(dir.file("silent.mat"), "0 0\n0 0\n");
+  for (const auto& row : rows_of(dir.file("silent.mat"))) CHECK(row["off_node_share"] == nullptr);
+}
+
 TEST_CASE("place takes the quick setting and any effort") {
   const TempDir dir;
   for (const char* algorithm : {"coordinated", "coordinated:7"}) {

@@ -48,7 +48,7 @@ TEST_CASE("the cost of a distribution is that of the formulas") {
   const LayoutCost cost = cost_of_layout(network, traffic, {0, 0, 1, 1});
   CHECK(cost.bytes == 4000);
   CHECK(cost.messages == 4);
-  CHECK(cost.share == Approx(4000.0 / 4500));
+  CHECK(cost.share.value() == Approx(4000.0 / 4500));
   CHECK(cost.most == 4000);
   const double congestion = 4000 / 1e9 + 4 * 2e-6 / 2;
   const double locality = 4000 / (1e9 * 2) + 4 * 2e-6 / (2 * 2);
