@@ -138,14 +138,13 @@ Result<std::string> write_files(const PlaceCommand& options, const Site& site,
   for (const auto& [name, text] :
        {std::pair(options.prefix + ".hosts", &hosts), {options.prefix + ".ranks", &ranks}})
     if (Status written = write_new_file(name, *text); !written) return std::move(written).error();
-  const std::string cpus =
-      options.cpus_per_task > 1 ? fmt::format(" -c{}", options.cpus_per_task) : "";
-  // Without -N: Slurm 24.11 refuses it beside this distribution.
+  // Without -N: Slurm 24.11 refuses it beside this distribution. Without -c: it implies --exact,
+  // and Slurm chooses the CPUs of such a step, which may lack those of the rankfile.
   return fmt::format(
       "\nstart the step with:\n"
-      "  SLURM_HOSTFILE={0}.hosts srun -n{1}{2} --distribution=arbitrary \\\n"
+      "  SLURM_HOSTFILE={0}.hosts srun -n{1} --distribution=arbitrary \\\n"
       "      --ondeloc=static:{0}.ranks ./app\n",
-      options.prefix, layout.size(), cpus);
+      options.prefix, layout.size());
 }
 
 Status check_place(const PlaceCommand& options, const Site& site) {

@@ -86,6 +86,16 @@ TEST_CASE("traffic inside a node takes no time of the network; no traffic has no
   for (const auto& row : rows_of(dir.file("silent.mat"))) CHECK(row["off_node_share"] == nullptr);
 }
 
+TEST_CASE("the step of place gets the CPUs of the whole job, so that its rankfile fits") {
+  const TempDir dir;
+  write_text(dir.file("two.mat"), "0 5\n5 0\n");
+  const Ran ran = run_command(dir, {"place", dir.file("two.mat"), "-t", "numa:2 core:4 pu:1", "-c",
+                                    "2", "-H", "n0", "-o", dir.file("best")});
+  REQUIRE(ran.status == 0);
+  CHECK(read_text(dir.file("best.ranks")) == "rank 0=n0 slot=0-1\nrank 1=n0 slot=4-5\n");
+  CHECK(ran.out.find(" srun -n2 --distribution=arbitrary") != std::string::npos);
+}
+
 TEST_CASE("place takes the quick setting and any effort") {
   const TempDir dir;
   for (const char* algorithm : {"coordinated", "coordinated:7"}) {
