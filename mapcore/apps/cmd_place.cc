@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 
@@ -123,6 +124,18 @@ std::string to_json_text(const std::vector<LayoutRow>& rows, const std::vector<N
   return json_text(out);
 }
 
+// In quotes if a shell would not take it as one word.
+std::string shell_word(const std::string& text) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 ||
+           std::string_view("/._-+=:@%").find(c) != std::string_view::npos;
+  };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
 // PREFIX.hosts: one host for each rank, in the order of ranks, as SLURM_HOSTFILE has them.
 // PREFIX.ranks: the rankfile of all nodes.
 Result<std::string> write_files(const PlaceCommand& options, const Site& site,
@@ -144,10 +157,12 @@ Result<std::string> write_files(const PlaceCommand& options, const Site& site,
       "\nstart the step with:\n"
       "  SLURM_HOSTFILE={0}.hosts srun -n{1} --distribution=arbitrary \\\n"
       "      --ondeloc=static:{0}.ranks ./app\n",
-      options.prefix, layout.size());
+      shell_word(options.prefix), layout.size());
 }
 
 Status check_place(const PlaceCommand& options, const Site& site) {
+  if (options.prefix == "-")
+    return Error("--output: place writes two files; give what their names begin with");
   if (!options.prefix.empty() && !site.has_hosts)
     return Error(
         "--output needs the names of the nodes; give --hosts node[0-3], or run the command in the "

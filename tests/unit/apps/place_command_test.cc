@@ -96,6 +96,16 @@ TEST_CASE("the step of place gets the CPUs of the whole job, so that its rankfil
   CHECK(ran.out.find(" srun -n2 --distribution=arbitrary") != std::string::npos);
 }
 
+TEST_CASE("the command line that place prints is one for a shell") {
+  const TempDir dir;
+  const Ran ran = run_command(
+      dir, {"place", far_pairs(dir), "-t", kNode, "-H", "n[0-1]", "-o", dir.file("best o'two")});
+  REQUIRE(ran.status == 0);
+  const std::string word = "'" + dir.file("best o'\\''two'");
+  CHECK(ran.out.find("SLURM_HOSTFILE=" + word + ".hosts srun") != std::string::npos);
+  CHECK(ran.out.find("--ondeloc=static:" + word + ".ranks ./app") != std::string::npos);
+}
+
 TEST_CASE("place takes the quick setting and any effort") {
   const TempDir dir;
   for (const char* algorithm : {"coordinated", "coordinated:7"}) {
@@ -213,6 +223,7 @@ TEST_CASE("place refuses what cannot be placed") {
         {{"-t", kNode, "-N", "3", "-H", "n[0-1]"}, "--hosts names 2 hosts, but --nodes is 3"},
         {{"-t", kNode, "-t", kNode, "-N", "3"}, "2 topologies are given for 3 nodes"},
         {{"-t", kNode, "-N", "2", "-o", dir.file("x")}, "--output needs the names of the nodes"},
+        {{"-t", kNode, "-H", "n[0-1]", "-o", "-"}, "--output: place writes two files"},
         {{"-t", kNode, "-H", "n[0-"}, "is not a host"},
         {{"-t", kNode, "-N", "2", "-n", "4"}, "--ranks: 4 is below the 8 ranks of the matrix"},
         {{"-t", kNode, "-N", "2", "-a", "packed"}, "'packed' does not place ranks on nodes; use"},
