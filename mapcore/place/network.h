@@ -4,7 +4,8 @@
 // adapter is the port of the node's only cache. The fabric between adapters has full bisection
 // bandwidth: only adapters can be full.
 //
-//   congestion = max_k (B_k / Y + M_k L / r)     B_k, M_k: bytes and messages through adapter k
+//   congestion = max_k (B_k / Y + M_k L / r)     B_k, M_k: bytes and messages through adapter k,
+//                                                sent and received
 //   locality   = B / (Y n) + M L / (r n)         B, M: bytes and messages between nodes
 //
 // with Y = bandwidth, L = latency, n nodes and r ranks on a node on average. The congestion is the
@@ -28,7 +29,7 @@
 namespace ondeloc {
 
 struct Adapter {
-  double bandwidth = 12.5e9;  // bytes per second of one node in one direction: 100 Gbit/s
+  double bandwidth = 12.5e9;  // bytes per second of one node: 100 Gbit/s
   double latency = 1.5e-6;    // seconds that a message between nodes takes more than one inside
 };
 
