@@ -194,7 +194,8 @@ nlohmann::ordered_json devices_json(const Machine& machine) {
                                     {"near", device.near.to_list()}};
     if (!is_gpu(device.kind)) {
       entry["state"] = name_of(device.state);
-      entry["gigabits"] = device.gigabits;
+      entry["gigabits"] = nullptr;
+      if (device.gigabits > 0) entry["gigabits"] = device.gigabits;
     }
     devices.push_back(std::move(entry));
   }
@@ -213,8 +214,10 @@ std::string to_json_text(const MachineChoice& choice) {
   json["latency_source"] = choice.model.latency_source;
   json["byte_source"] = choice.model.byte_source;
   json["model"] = choice.machine.model;
-  for (int d = 0; d < kDomainCount; ++d)
-    json["latency"][domain_key(static_cast<Domain>(d))] = choice.model.latency[d];
+  for (int d = 0; d < kDomainCount; ++d) {
+    auto& latency = json["latency"][domain_key(static_cast<Domain>(d))];
+    if (choice.model.latency[d] > 0) latency = choice.model.latency[d];
+  }
   json["caches"] = nlohmann::json::array();
   for (const Llc& llc : choice.machine.llcs)
     json["caches"].push_back({{"node", choice.machine.nodes[llc.node].os},

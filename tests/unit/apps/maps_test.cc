@@ -507,6 +507,9 @@ TEST_CASE("topology says which latencies a machine file does not have") {
   REQUIRE(with.status == 0);
   CHECK(with.out.find("  LLC           65 ns\n") != std::string::npos);
   CHECK(with.out.find("  machine    not measured\n") != std::string::npos);
+  const Json latency = json_of(dir, {"topology", "-t", machine, "--machine", file})["latency"];
+  CHECK(latency["llc"] == 65e-9);
+  CHECK(latency["machine"] == nullptr);
   const Ran without = run_command(dir, {"topology", "-t", machine});
   CHECK(without.out.find("not measured") == std::string::npos);
 }
