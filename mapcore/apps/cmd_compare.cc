@@ -269,15 +269,17 @@ void add_compare(CLI::App& app, Job& job) {
       ->add_option("-p,--previous", options->previous,
                    "the present mapping: JSON of 'ondeloc map', a rankfile or a report")
       ->check(not_empty());
-  command
-      ->add_option("-N,--nodes", options->nodes,
-                   "compare distributions over this many nodes, each like the topology")
-      ->check(CLI::Range(1, static_cast<int>(kMostHosts)));
+  CLI::Option* nodes =
+      command
+          ->add_option("-N,--nodes", options->nodes,
+                       "compare distributions over this many nodes, each like the topology")
+          ->check(CLI::Range(1, static_cast<int>(kMostHosts)));
   command
       ->add_option("MORE", options->more_files,
                    "with --nodes: the profiles or reports of the other nodes")
       ->type_name("FILE");
-  add_network_options(*command, options->adapter);
+  for (CLI::Option* network : add_network_options(*command, options->adapter))
+    network->needs(nodes);
   command->add_option("-f,--format", options->format, "table or json (default: table)")
       ->check(CLI::IsMember({"table", "json"}));
   command->footer(examples(

@@ -289,13 +289,15 @@ void add_evaluate(CLI::App& app, Job& job) {
   add_machine_options(*command, options->machine);
   add_ranks_option(*command, options->ranks);
   CLI::Option* matrix = add_traffic(*command, options->traffic, "-m,--matrix");
-  add_window(*command, options->traffic);
+  CLI::Option* window = add_window(*command, options->traffic);
   CLI::Option* intervals = command->add_option(
       "-i,--intervals", options->intervals,
       "traffic over time instead: a profile, a report, or CSV with interval,src,dst,bytes");
   matrix->excludes(intervals);
+  window->excludes(intervals);
   add_quantity(*command, "--interval", options->seconds, Quantity::kSeconds, 0.001, 4e6,
-               "length of an interval of a profile or report (default: 500ms)");
+               "length of an interval of a profile or report (default: 500ms)")
+      ->needs(intervals);
   command
       ->add_option("--mapping", options->mapping,
                    "the mapping: JSON of 'ondeloc map', a rankfile or a report; - reads standard "

@@ -134,10 +134,12 @@ void add_explain(CLI::App& app, Job& job) {
                    "show the decisions that --ondeloc=online would have made; - reads standard "
                    "input")
       ->required();
-  command->add_option("--rank", options->rank, "only the intervals in which this rank moved")
-      ->check(CLI::Range(0, kMaxWorldRank));
+  CLI::Option* rank =
+      command->add_option("--rank", options->rank, "only the intervals in which this rank moved")
+          ->check(CLI::Range(0, kMaxWorldRank));
   command->add_option("--interval", options->interval, "only this interval, with every rule")
-      ->check(CLI::Range(0, 1 << 30));
+      ->check(CLI::Range(0, 1 << 30))
+      ->excludes(rank);
   add_replay_options(*command, options->setup, "--seconds");
   command->footer(
       examples({"ondeloc explain report.json", "ondeloc explain report.json --interval 0",

@@ -141,13 +141,13 @@ Result<NodeMapping> map_node(const MachineChoice& place, const std::string& name
   return NodeMapping{ranks, *std::move(layout), *std::move(mapping)};
 }
 
-void add_network_options(CLI::App& command, Adapter& adapter) {
-  add_quantity(command, "--adapter-bandwidth", adapter.bandwidth, Quantity::kBytesPerSecond, 1,
-               1e18,
-               "of a node's network adapter; the bytes of both directions count against it "
-               "(default: 12.5GB/s)");
-  add_quantity(command, "--network-latency", adapter.latency, Quantity::kSeconds, 0, 1,
-               "of a message between nodes, over one inside (default: 1.5us)");
+std::array<CLI::Option*, 2> add_network_options(CLI::App& command, Adapter& adapter) {
+  return {add_quantity(command, "--adapter-bandwidth", adapter.bandwidth, Quantity::kBytesPerSecond,
+                       1, 1e18,
+                       "of a node's network adapter; the bytes of both directions count against it "
+                       "(default: 12.5GB/s)"),
+          add_quantity(command, "--network-latency", adapter.latency, Quantity::kSeconds, 0, 1,
+                       "of a message between nodes, over one inside (default: 1.5us)")};
 }
 
 }  // namespace ondeloc::cli

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,6 +60,6 @@ Result<NodeMapping> map_node(const MachineChoice& place, const std::string& name
                              const SlotOptions& slots, const std::string& algorithm);
 
 // --adapter-bandwidth and --network-latency.
-void add_network_options(CLI::App& command, Adapter& adapter);
+std::array<CLI::Option*, 2> add_network_options(CLI::App& command, Adapter& adapter);
 
 }  // namespace ondeloc::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "mapcore/apps/say.h"
+#include "mapcore/base/quantity.h"
 #include "mapcore/decide/levels.h"
 #include "mapcore/devices/rank_adapter.h"
 #include "mapcore/options/option_table.h"
@@ -44,7 +45,7 @@ void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string
                               "{})",
                               text("slope")))
       ->check(finite(1.01, 100));
-  add_quantity(
+  setup.longest = add_quantity(
       command, "--max-interval", replay.max_seconds, Quantity::kSeconds, 0.001, 4e6,
       fmt::format("longest time between two decisions (default: {})", text("max-interval")));
   add_quantity(
@@ -72,9 +73,22 @@ Status check_without_replay(const ReplaySetup& setup, const std::string& name) {
                            (*given)->get_name()));
 }
 
+namespace {
+
+// A longer --interval alone makes the longest time longer, as in a job.
+Status check_longest(const ReplaySetup& setup) {
+  const ReplayOptions& loop = setup.loop;
+  if (loop.max_seconds >= loop.seconds || setup.longest->count() == 0) return {};
+  return Error(fmt::format("--max-interval: {} is below the interval of {}",
+                           seconds_text(loop.max_seconds), seconds_text(loop.seconds)));
+}
+
+}  // namespace
+
 Result<ReplayedSource> replay_with_layout(const ReplaySetup& setup, TrafficSource& source,
                                           const std::string& file) {
   if (auto known = find_algorithm(setup.loop.algorithm); !known) return std::move(known).error();
+  if (Status good = check_longest(setup); !good) return std::move(good).error();
   const auto choice = load_machine_choice(setup.machine);
   if (!choice) return choice.error();
   auto series = read_series(source, file, setup.loop.seconds);

@@ -17,6 +17,7 @@ struct ReplaySetup {
   SlotOptions slots;
   std::string start;  // file of the mapping at the start; empty: rank i on the i-th slot
   ReplayOptions loop;
+  const CLI::Option* longest = nullptr;          // --max-interval
   std::vector<const CLI::Option*> options = {};  // of the command that only a replay obeys
 };
 // `length`: the names of the option for the length of an interval.

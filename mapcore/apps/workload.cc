@@ -20,8 +20,8 @@ CLI::Option* add_traffic(CLI::App& command, TrafficOptions& options, const std::
       "src,dst,bytes); - reads standard input");
 }
 
-void add_window(CLI::App& command, TrafficOptions& options) {
-  command
+CLI::Option* add_window(CLI::App& command, TrafficOptions& options) {
+  return command
       .add_option("-w,--window", options.window,
                   "of a profile only messages from FROM to TO after the first message, such as "
                   "500ms:2s or 10s: (default: all)")

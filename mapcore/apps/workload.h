@@ -20,7 +20,7 @@ struct TrafficOptions {
 
 // FILE, also behind `names` ("-m,--matrix").
 CLI::Option* add_traffic(CLI::App& command, TrafficOptions& options, const std::string& names);
-void add_window(CLI::App& command, TrafficOptions& options);
+CLI::Option* add_window(CLI::App& command, TrafficOptions& options);
 
 // The sum matrix of all ranks. Losses of the recording are told on standard error.
 Result<CommMatrix> source_matrix(TrafficSource& source, const TrafficOptions& options);

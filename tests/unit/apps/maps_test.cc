@@ -449,6 +449,40 @@ TEST_CASE("options that cannot be followed are told") {
   for (const Json& rank : again["ranks"]) CHECK(rank["pus"].size() == 3);
 }
 
+TEST_CASE("options that another one leaves without effect are refused") {
+  const TempDir dir;
+  const std::string matrix = ring(dir, 4), machine = "numa:2 core:2 pu:1",
+                    json = dir.file("m.json"), series = dir.file("series.csv");
+  write_text(series, "interval,src,dst,bytes\n0,0,1,1000\n1,2,3,1000\n");
+  REQUIRE(run_command(dir, {"map", "-t", machine, "-m", matrix, "-f", "json", "-o", json}).status ==
+          0);
+  struct Wrong {
+    std::vector<std::string> words;
+    std::string told;
+    int status = 2;
+  };
+  for (const auto& [words, told, status] :
+       {Wrong{{"evaluate", "-i", series, "--mapping", json, "-w", "0s:1s"}, "--window excludes"},
+        Wrong{{"evaluate", matrix, "--mapping", json, "--interval", "1s"},
+              "--interval requires --intervals"},
+        Wrong{{"compare", matrix, "--adapter-bandwidth", "1GB/s"},
+              "--adapter-bandwidth requires --nodes"},
+        Wrong{{"compare", matrix, "--network-latency", "1us"},
+              "--network-latency requires --nodes"},
+        Wrong{{"explain", series, "--interval", "0", "--rank", "1"}, "--rank excludes --interval"},
+        Wrong{{"replay", series, "--interval", "10s", "--max-interval", "1s"},
+              "--max-interval: 1 s is below the interval of 10 s",
+              1}}) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"-t", machine});
+    const Ran ran = run_command(dir, all);
+    CAPTURE(told, ran.err);
+    CHECK(ran.status == status);
+    CHECK(says(ran, told));
+  }
+  CHECK(run_command(dir, {"replay", series, "--interval", "60s", "-t", machine}).status == 0);
+}
+
 TEST_CASE("tables fit 80 columns, name their columns, and call a node without a number none") {
   const TempDir dir;
   const std::string machines = test_data() + "/topologies/";
