@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 
 #include "mapcore/base/ids.h"
 #include "mapcore/base/joules_text.h"
 #include "mapcore/base/printable.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
+#include "mapcore/input/json_without.h"
 #include "mapcore/options/option_enums.h"
 #include "mapcore/options/options.h"
 #include "mapcore/profile/job_report.h"
@@ -199,12 +199,7 @@ constexpr std::string_view kLargeParts[] = {"matrix",   "off_node", "off_node_ma
 
 ReportJson parse_json(std::string_view text, ReportParts parts) {
   if (parts == ReportParts::kWhole) return ReportJson::parse(text, nullptr, false);
-  const auto is_wanted = [](int depth, ReportJson::parse_event_t event, ReportJson& parsed) {
-    if (depth != 1 || event != ReportJson::parse_event_t::key) return true;
-    const auto& key = parsed.get_ref<const std::string&>();
-    return std::find(std::begin(kLargeParts), std::end(kLargeParts), key) == std::end(kLargeParts);
-  };
-  return ReportJson::parse(text, is_wanted, false);
+  return parse_json_without(text, kLargeParts);
 }
 
 void read_origin(const ReportJson& origin, ReportRun& out) {
@@ -250,6 +245,9 @@ Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name)
     return std::move(good).error();
   if (!field(report, "intervals").is_array() || !field(report, "ranks").is_array())
     return Error(fmt::format("'{}' is not a report of ondeloc", name));
+  if (field(report, "intervals").size() > kMostReportedIntervals)
+    return Error(fmt::format("'{}' is not a report of ondeloc: it has more than {} intervals", name,
+                             kMostReportedIntervals));
   ReportRun out;
   out.node = plain(field(report, "node"));
   out.mode = plain(field(report, "mode"));

@@ -106,6 +106,10 @@ std::string adapters_text(const std::vector<ReportedAdapter>& adapters);
 // Lines on the energy, the memory traffic and the counters of the node; none for an older report.
 std::string use_text(const ReportedUse& use);
 
+// A mapper writes far fewer (mapper/interval_log.h). A file of brackets alone would fill the
+// memory.
+inline constexpr std::size_t kMostReportedIntervals = 1'000'000;
+
 // kSums: without the matrix, the topology and the model, which are most of a large report, unless
 // the intervals have no traffic. Thousands of reports are read faster so.
 enum class ReportParts { kWhole, kSums };

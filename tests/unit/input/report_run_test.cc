@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <ctime>
+
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -66,6 +68,60 @@ TEST_CASE("bytes that are in no interval are known, from the sums of a report to
   const auto uncounted = parse_report_run(R"({"intervals":[],"ranks":[{"rank":0,"pid":0}]})", "r");
   REQUIRE(uncounted.ok());
   CHECK(outcome(uncounted->run) == Outcome::kUncounted);
+}
+
+TEST_CASE("the sums of a report are read without its large parts, which have to be JSON too") {
+  const auto read = [](const std::string& text, ReportParts parts = ReportParts::kSums) {
+    return parse_report_run(text, "r", parts);
+  };
+  const std::string large =
+                        R"({"matrix":[{"src":0,"dst":1,"bytes":9,"x":[[1],{"y":"}"}]}],"model":5,
+    "topology":{"numa":[{"os":0,"pus":"0-1"}]},"ranks":[{"rank":0,"pid":7}],
+    "totals":{"wall_ms":-1.5e3,"matrix":null},"complete":false,
+    "intervals":[{"t":1,"bytes":9,"moved":[0]},{"t":2,"moved":[]}])",
+                    tail = R"(,"notes":["\u00e9"],"job":7})";
+  const auto sums = read(large + tail), whole = read(large + tail, ReportParts::kWhole);
+  REQUIRE(sums.ok());
+  REQUIRE(whole.ok());
+  CHECK(sums->numa.empty());
+  CHECK(sums->matrix.empty());
+  CHECK(whole->matrix.size() == 1);
+  CHECK(sums->job == 7);
+  CHECK(sums->wall_ms == -1500);
+  CHECK_FALSE(sums->complete);
+  CHECK(sums->notes == whole->notes);
+  CHECK(sums->attached == 1);
+  REQUIRE(sums->run.steps.size() == 2);
+  CHECK(sums->run.steps[0].moved == std::vector<int>{0});
+  for (const char* end :
+       {"", R"(,"model":[1,})", R"(,"off_node":[1]]})", R"(,"step":1e999})", "}}"})
+    CHECK_FALSE(read(large + end).ok());
+}
+
+TEST_CASE("the sums of a report take no longer to read than all of it, but for a small factor") {
+  std::string text = R"({"intervals":[],"ranks":[{"rank":0})";
+  for (int i = 0; i < 100'000; ++i) text += R"(,{"rank":1})";
+  text += "]}";
+  const auto clocks = [&](ReportParts parts) {
+    const std::clock_t begin = std::clock();
+    REQUIRE(parse_report_run(text, "r", parts).ok());
+    return static_cast<double>(std::clock() - begin);
+  };
+  const double whole = clocks(ReportParts::kWhole);
+  CHECK(clocks(ReportParts::kSums) < 8 * whole);
+}
+
+TEST_CASE("a report with more intervals than a mapper writes is refused") {
+  const auto read = [](std::size_t intervals) {
+    std::string text = R"({"ranks":[],"intervals":[1)";
+    for (std::size_t i = 1; i < intervals; ++i) text += ",1";
+    return parse_report_run(text + "]}", "r");
+  };
+  CHECK(read(kMostReportedIntervals).ok());
+  const auto refused = read(kMostReportedIntervals + 1);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message() ==
+        "'r' is not a report of ondeloc: it has more than 1000000 intervals");
 }
 
 TEST_CASE("the verdict of a static step says that its ranks were bound once") {
