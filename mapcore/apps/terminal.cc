@@ -59,7 +59,7 @@ Terminal::~Terminal() {
 void Terminal::show(std::vector<std::string> lines, const std::string& help) {
   lines_ = std::move(lines);
   help_ = help;
-  draw();
+  scroll(0);  // there may be fewer lines than before
 }
 
 void Terminal::draw() const {

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
 #include <string>
 
 #include "mapcore/mapper/live_report.h"
 #include "tests/unit/apps/command.h"
+#include "tests/unit/apps/on_terminal.h"
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -62,6 +64,12 @@ std::string report_of_step(int step, const std::string& node = "n1") {
                  "cost_before": 0.2, "remote_share_before": 1, "remote_share_after": 0},
                 {"t": 1.5, "bytes": 2e9, "decision": "keeps", "moved": [], "cost_before": 0.1}]})";
 }
+
+OnTerminal live_top(const std::string& step, unsigned short rows) {
+  return {{ONDELOC_COMMAND, "top", step, "--delay", "100ms"}, rows, 80};
+}
+
+constexpr const char* kPageDown = "\033[6~";
 
 }  // namespace
 
@@ -167,4 +175,16 @@ TEST_CASE("top refuses a wrong job and counts the steps whose memory it cannot r
   CHECK(wrong.status == 1);
   CHECK(wrong.err.find("'12.x' is not a job or step; write JOBID or JOBID.STEP") !=
         std::string::npos);
+}
+
+TEST_CASE("a user who has scrolled down sees on top that the step has ended") {
+  std::optional<Publisher> mapper(report_of_step(3));
+  OnTerminal top = live_top(job_of_test() + ".3", 6);
+  REQUIRE(top.is_open());
+  REQUIRE(top.shows("step 3 on n1"));
+  REQUIRE(top.type(kPageDown));
+  REQUIRE(top.type(kPageDown));
+  REQUIRE(top.shows("keeps"));
+  mapper.reset();
+  CHECK(top.shows("o step of yours runs"));
 }
