@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 // The macros of ncurses have names such as "timeout" and "move": only functions are used.
@@ -21,6 +22,30 @@ namespace {
 volatile std::sig_atomic_t end_was_asked = 0;
 
 void ask_end(int) { end_was_asked = 1; }
+
+// The bytes of a first row of at most `width` characters: up to a blank, if there is one.
+std::size_t length_of_row(std::string_view line, std::size_t width) {
+  std::size_t length = 0, blank = 0;
+  for (std::size_t shown = 0; length < line.size(); ++length) {
+    const bool begins = (static_cast<unsigned char>(line[length]) & 0xc0U) != 0x80U;
+    if (begins && ++shown > width) return blank > 0 ? blank : length;
+    if (length > 0 && line[length] == ' ') blank = length;
+  }
+  return length;
+}
+
+// Lines that are too long go on in the next row: nothing scrolls sideways.
+std::vector<std::string> rows_of(const std::vector<std::string>& lines, std::size_t width) {
+  std::vector<std::string> rows;
+  for (std::string_view line : lines) {
+    do {
+      const std::size_t length = std::max<std::size_t>(1, length_of_row(line, width));
+      rows.emplace_back(line.substr(0, length));
+      line.remove_prefix(std::min(length, line.size()));
+    } while (line.find_first_not_of(' ') != line.npos);
+  }
+  return rows;
+}
 
 }  // namespace
 
@@ -62,13 +87,13 @@ void Terminal::show(std::vector<std::string> lines, const std::string& help) {
   scroll(0);  // there may be fewer lines than before
 }
 
-void Terminal::draw() const {
+void Terminal::draw(const std::vector<std::string>& rows) const {
   werase(stdscr);
   const int height = getmaxy(stdscr) - 1, width = getmaxx(stdscr);
-  for (int row = 0; row < height && first_ + row < static_cast<int>(lines_.size()); ++row) {
-    const std::string& line = lines_[static_cast<std::size_t>(first_ + row)];
+  for (int row = 0; row < height && first_ + row < static_cast<int>(rows.size()); ++row) {
+    const std::string& line = rows[static_cast<std::size_t>(first_ + row)];
     if (line.starts_with("job ")) wattr_on(stdscr, A_BOLD, nullptr);
-    mvwaddnstr(stdscr, row, 0, line.c_str(), width);
+    mvwaddnstr(stdscr, row, 0, line.c_str(), -1);
     wattr_off(stdscr, A_BOLD, nullptr);
   }
   wattr_on(stdscr, A_REVERSE, nullptr);
@@ -77,10 +102,11 @@ void Terminal::draw() const {
   wrefresh(stdscr);
 }
 
-void Terminal::scroll(int lines) {
-  const int last = std::max(0, static_cast<int>(lines_.size()) - (getmaxy(stdscr) - 1));
-  first_ = std::clamp(first_ + lines, 0, last);
-  draw();
+void Terminal::scroll(int by) {
+  const auto rows = rows_of(lines_, static_cast<std::size_t>(std::max(1, getmaxx(stdscr))));
+  const int last = std::max(0, static_cast<int>(rows.size()) - (getmaxy(stdscr) - 1));
+  first_ = std::clamp(first_ + by, 0, last);
+  draw(rows);
 }
 
 bool Terminal::wait_for_end(double seconds) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines on a terminal that can be scrolled. This file alone uses ncurses. The terminal is given
-// back as it was, also after Ctrl-C. Ownership: owns the screen; one at a time. Thread safety: for
-// one thread.
+// Lines on a terminal that can be scrolled; a long one takes several rows. This file alone uses
+// ncurses. The terminal is given back as it was, also after Ctrl-C. Ownership: owns the screen; one
+// at a time. Thread safety: for one thread.
 #pragma once
 
 #include <string>
@@ -26,13 +26,13 @@ class Terminal {
 
  private:
   explicit Terminal(void* screen) : screen_(screen) {}
-  void draw() const;
-  void scroll(int lines);
+  void draw(const std::vector<std::string>& rows) const;
+  void scroll(int by);  // rows
 
   void* screen_ = nullptr;  // ncurses' SCREEN
   std::vector<std::string> lines_;
   std::string help_;
-  int first_ = 0;  // line at the top
+  int first_ = 0;  // row at the top
 };
 
 }  // namespace ondeloc::cli

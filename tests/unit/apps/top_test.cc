@@ -188,3 +188,15 @@ TEST_CASE("a user who has scrolled down sees on top that the step has ended") {
   mapper.reset();
   CHECK(top.shows("o step of yours runs"));
 }
+
+TEST_CASE("top shows the end of a line that is longer than the terminal is wide") {
+  const std::string note =
+      "the first rank does something unusual, which costs time and gains it "
+      "nothing at all; use decide=never or \u00e9 ask for help";
+  std::string report = report_of_step(3);
+  report.replace(report.rfind('}'), 1, R"(,"notes":[")" + note + "\"]}");
+  const Publisher mapper(report);
+  OnTerminal top = live_top(job_of_test() + ".3", 50);
+  REQUIRE(top.is_open());
+  CHECK(top.shows("ask for help"));
+}
