@@ -70,22 +70,22 @@ std::vector<std::string> level_lines(const TrafficChange& change) {
 std::string level_table(const TrafficChange& change) {
   std::string text;
   const auto bytes_cell = [](double part, double whole) {
-    return fmt::format("{:>10} {:>5}", bytes_text(part), percent_of(part, whole) + " %");
+    return fmt::format("{:>9} {:>5}", bytes_text(part), percent_of(part, whole) + " %");
   };
   const auto messages_cell = [](double part, double whole) {
-    return fmt::format("{:>10.4g} {:>5}", part, percent_of(part, whole) + " %");
+    return fmt::format("{:>9.4g} {:>5}", part, percent_of(part, whole) + " %");
   };
   for (const Domain domain : used_domains(change)) {
     const auto d = static_cast<std::size_t>(domain);
     const auto row = [&](const DomainTraffic& one) {
-      return bytes_cell(one.bytes[d], one.all_bytes()) + "  " +
+      return bytes_cell(one.bytes[d], one.all_bytes()) + " " +
              messages_cell(one.messages[d], one.all_messages());
     };
     text +=
         fmt::format("{:<15} {} {}\n", level_name(domain), row(change.before), row(change.after));
   }
   if (text.empty()) return text;
-  return fmt::format("{:<15} {:^34} {:^34}\n", "", "before", "after") + text;
+  return fmt::format("{:<15} {:^31} {:^31}\n", "", "before", "after") + text;
 }
 
 std::optional<double> share_between_nodes(const DomainTraffic& traffic) {

@@ -484,7 +484,7 @@ TEST_CASE("the verdict of a replay compares the same bytes with and without move
   CAPTURE(ran.out);
   CHECK(one_line(ran.out).find("bytes between NUMA nodes 100 -> 27 %") != std::string::npos);
   // Three of the eleven intervals have passed when the ranks move.
-  const std::size_t across = ran.out.find("across packages      22 GB 100 %");
+  const std::size_t across = ran.out.find("across packages     22 GB 100 %");
   REQUIRE(across != std::string::npos);
   CHECK(ran.out.find(" 6 GB  27 %", across) != std::string::npos);
   CHECK(ran.out.find("the mapper used") == std::string::npos);  // no mapper ran
