@@ -33,10 +33,10 @@ struct ReportCommand {
 
 constexpr std::size_t kMostMatrixRanks = 16;  // wider tables do not fit a terminal
 
-double sum_of(const Run& run, double RunStep::*field) {
-  double sum = 0;
-  for (const RunStep& step : run.steps) sum += step.*field;
-  return sum;
+double cost_of(const Run& run) {
+  double cost = 0;
+  for (const RunStep& step : run.steps) cost += step.cost;
+  return cost;
 }
 
 std::string share_change(const RunStep& step) {
@@ -152,13 +152,11 @@ constexpr Metric kMetrics[] = {
     {"run_seconds", "life of the mapper", "gauge",
      [](const ReportRun& r) -> std::optional<double> { return r.wall_ms * 1e-3; }},
     {"bytes_total", "bytes between ranks of the node", "counter",
-     [](const ReportRun& r) -> std::optional<double> { return sum_of(r.run, &RunStep::bytes); }},
+     [](const ReportRun& r) -> std::optional<double> { return bytes_of(r.run); }},
     {"off_node_bytes_total", "bytes to other nodes", "counter",
-     [](const ReportRun& r) -> std::optional<double> {
-       return sum_of(r.run, &RunStep::off_node_bytes);
-     }},
+     [](const ReportRun& r) -> std::optional<double> { return off_node_bytes_of(r.run); }},
     {"predicted_cost_seconds", "predicted cost of the messages", "gauge",
-     [](const ReportRun& r) -> std::optional<double> { return sum_of(r.run, &RunStep::cost); }},
+     [](const ReportRun& r) -> std::optional<double> { return cost_of(r.run); }},
     {"predicted_saved_seconds", "predicted saving of all moves, migrations paid", "gauge",
      [](const ReportRun& r) -> std::optional<double> { return r.run.saved; }},
     {"remaps_total", "intervals in which ranks were moved", "counter",

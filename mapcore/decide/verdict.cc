@@ -61,8 +61,6 @@ struct Sums {
 };
 
 void add_step(const RunStep& step, Sums& sums) {
-  sums.bytes += step.bytes;
-  sums.off_node += step.off_node_bytes;
   sums.cost += step.cost;
   if (!sums.remote_first) sums.remote_first = step.remote_before;
   if (step.remote_after) sums.remote_last = step.remote_after;
@@ -84,8 +82,8 @@ void add_step(const RunStep& step, Sums& sums) {
 Sums add_up(const Run& run) {
   Sums sums;
   for (const RunStep& step : run.steps) add_step(step, sums);
-  sums.bytes = std::max(sums.bytes, run.bytes);
-  sums.off_node = std::max(sums.off_node, run.off_node_bytes);
+  sums.bytes = bytes_of(run);
+  sums.off_node = off_node_bytes_of(run);
   if (run.crossing_at_start && run.crossing_as_moved) {
     sums.remote_first = run.crossing_at_start;
     sums.remote_last = run.crossing_as_moved;
@@ -213,6 +211,18 @@ std::size_t intervals_of(const Run& run) {
   std::size_t intervals = 0;
   for (const RunStep& step : run.steps) intervals += step.count;
   return intervals;
+}
+
+double bytes_of(const Run& run) {
+  double in_steps = 0;
+  for (const RunStep& step : run.steps) in_steps += step.bytes;
+  return std::max(in_steps, run.bytes);
+}
+
+double off_node_bytes_of(const Run& run) {
+  double in_steps = 0;
+  for (const RunStep& step : run.steps) in_steps += step.off_node_bytes;
+  return std::max(in_steps, run.off_node_bytes);
 }
 
 std::size_t remaps_of(const Run& run) {

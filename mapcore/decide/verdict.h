@@ -51,6 +51,10 @@ std::size_t intervals_of(const Run& run);
 // Intervals in which ranks moved.
 std::size_t remaps_of(const Run& run);
 
+// Bytes of the whole run between ranks of the node, and to other nodes.
+double bytes_of(const Run& run);
+double off_node_bytes_of(const Run& run);
+
 // The share of the bytes between NUMA nodes as the ranks moved, by the intervals that tell it;
 // empty if none does.
 std::optional<double> crossing_in_steps(const Run& run);

@@ -18,12 +18,6 @@ using PageJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostPagePairs = 200;
 
-double sum_of_steps(const Run& run, double RunStep::*field) {
-  double sum = 0;
-  for (const RunStep& step : run.steps) sum += step.*field;
-  return sum;
-}
-
 std::string crossing_text(const ReportRun& run) {
   const auto at_start = run.run.crossing_at_start, as_moved = run.run.crossing_as_moved;
   if (at_start && as_moved) {
@@ -38,7 +32,7 @@ std::string crossing_text(const ReportRun& run) {
 PageJson tiles_of(const ReportRun& run) {
   double bytes = 0;
   for (const ReportedCell& cell : run.matrix) bytes += cell.bytes;
-  const double off_node = sum_of_steps(run.run, &RunStep::off_node_bytes);
+  const double off_node = off_node_bytes_of(run.run);
   PageJson tiles = PageJson::array();
   tiles.push_back({"Ranks", std::to_string(run.ranks.size())});
   tiles.push_back({"Bytes between them", bytes_text(bytes)});

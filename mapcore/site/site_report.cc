@@ -88,11 +88,9 @@ SiteSums sums_of(const ReportRun& run) {
   // A report is not trusted: without this bound one report would outweigh all others.
   sums.saved = std::clamp(run.run.saved, -sums.seconds, sums.seconds);
   sums.missed = std::min(missed_by(run.run), sums.seconds);
-  for (const RunStep& step : run.run.steps) {
-    sums.at_stake += amount(step.cost);
-    sums.bytes += amount(step.bytes);
-    sums.off_node_bytes += amount(step.off_node_bytes);
-  }
+  for (const RunStep& step : run.run.steps) sums.at_stake += amount(step.cost);
+  sums.bytes = amount(bytes_of(run.run));
+  sums.off_node_bytes = amount(off_node_bytes_of(run.run));
   sums.remaps = static_cast<double>(remaps_of(run.run));
   sums.migrations = static_cast<double>(run.migrations());
   sums.dropped = static_cast<double>(run.dropped);

@@ -191,6 +191,23 @@ TEST_CASE("report tells monitoring which run of a requeued job it is of") {
   CHECK(json[1]["restarts"] == 2);
 }
 
+TEST_CASE("every format of a report counts bytes that are in no interval") {
+  const TempDir dir;
+  const std::string report = write_report(dir, kFirst);
+  const auto told = [&](const char* format) {
+    const Ran ran = run_command(dir, {"report", report, "-f", format});
+    CHECK(ran.status == 0);
+    return ran.out;
+  };
+  const auto json = nlohmann::json::parse(told("json"));
+  CHECK(json[0]["bytes_total"] == 10);
+  CHECK(json[0]["off_node_bytes_total"] == 3000);
+  CHECK(told("prom").find("\nondeloc_bytes_total{job=\"7\",step=\"0\",node=\"n0\"} 10\n") !=
+        std::string::npos);
+  CHECK(told("influx").find(",off_node_bytes_total=3000,") != std::string::npos);
+  CHECK(told("html").find(R"(["Bytes to other nodes","3 kB"])") != std::string::npos);
+}
+
 TEST_CASE("reports that do not belong together are refused") {
   const TempDir dir;
   const std::string a = write_report(dir, kFirst);
