@@ -41,13 +41,16 @@ function showTime(run) {
   if (times.end.length === 0) { byId('time').replaceChildren('The run has no interval.'); return; }
   const curve = (values, colour, dash) => (svg, x, y) => svg.append(draw('path', {d: steps(times, values, x, y), fill: 'none',
       stroke: `var(--${colour})`, 'stroke-width': 2, ...(dash ? {'stroke-dasharray': dash} : {})}));
-  const bars = (svg, x, y) => times.bytes.forEach((bytes, i) => {
+  // Of a second, not of the interval: in a long run one entry stands for many intervals, and its neighbour for one.
+  const seconds = times.end.map((end, i) => end - times.begin[i]), rates = times.bytes.map((bytes, i) => seconds[i] > 0 ? bytes / seconds[i] : 0);
+  const bars = (svg, x, y) => rates.forEach((rate, i) => {
     const width = Math.max(x(times.end[i]) - x(times.begin[i]) - .6, .7);
-    if (bytes > 0) svg.append(titled(draw('rect', {x: x(times.begin[i]), width, y: Math.min(y(bytes), y(0) - 1), height: Math.max(y(0) - y(bytes), 1), fill: 'var(--near)'}), amountText(bytes)));
+    if (rate > 0) svg.append(titled(draw('rect', {x: x(times.begin[i]), width, y: Math.min(y(rate), y(0) - 1), height: Math.max(y(0) - y(rate), 1), fill: 'var(--near)'}),
+        `${rateText(rate)}: ${amountText(times.bytes[i])} in ${timeText(seconds[i])}`));
   });
-  const percent = (value) => Math.round(100 * value) + ' %', most = Math.max(...times.bytes);
+  const rateText = (rate) => amountText(rate) + '/s', percent = (value) => Math.round(100 * value) + ' %', most = Math.max(...rates);
   byId('time').replaceChildren(
-      strip(run, {name: 'Bytes between ranks, each interval', height: 110, top: niceTop(most), label: amountText, paint: bars}),
+      strip(run, {name: 'Bytes between ranks, each second', height: 110, top: niceTop(most), label: rateText, paint: bars}),
       strip(run, {name: 'Share of the bytes that cross NUMA nodes', height: 80, top: 1, label: percent, paint: curve(times.remote, 'cross')}),
       strip(run, {name: 'Load of the heaviest NUMA node / mean', height: 70, top: Math.max(2, niceTop(Math.max(...times.load))), label: (v) => String(Number(v.toFixed(2))),
           axis: true, paint: curve(times.load, 'after')}));
