@@ -119,7 +119,7 @@ function paintLegend() {
 
 function sayCell() {
   const {run, order, row, column} = heat;
-  if (row < 0) return;
+  if (row < 0) { byId('cell').textContent = 'Point at a cell, or use the arrow keys.'; return; }
   const from = run.ranks[order[row]][0], to = run.ranks[order[column]][0];
   byId('cell').textContent = row === column ? `rank ${from} to itself: not shown` :
       `rank ${from} → rank ${to}: ${bytesText(row, column)}`;

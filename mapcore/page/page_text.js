@@ -1,6 +1,6 @@
 // The parts of the page that are text and tables.
 function showHead(run) {
-  byId('title').textContent = run.title;
+  byId('title').textContent = document.title = run.title;
   document.querySelector('#verdict .verdict').textContent = run.verdict;
   byId('verdict').classList.toggle('moved', run.moved);
   byId('tiles').replaceChildren(...run.tiles.map(([key, value]) =>
