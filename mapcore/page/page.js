@@ -48,4 +48,5 @@ function table(head, rows) {
   return make('table', {}, make('thead', {}, top), make('tbody', {}, ...body));
 }
 const pairsOf = (list) => list.flatMap(([key, value]) => [make('dt', {}, key), make('dd', {}, value)]);
-const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
+let isPrinting = false;  // on white paper, whatever the screen has
+const isDark = () => !isPrinting && matchMedia('(prefers-color-scheme: dark)').matches;

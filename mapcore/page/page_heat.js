@@ -9,6 +9,7 @@ function shade(share) {
   return stops[low].map((value, c) => Math.round(value + (stops[low + 1][c] - value) * (at - low)));
 }
 const paper = () => isDark() ? [26, 32, 40] : [255, 255, 255];
+const ink = () => isPrinting ? '#111' : getComputedStyle(document.body).color;
 
 const heat = {run: null, order: [], name: '', row: -1, column: -1, values: null};
 function octetsOf(text) { return Uint8Array.from(atob(text), (c) => c.charCodeAt(0)); }
@@ -42,10 +43,10 @@ function paintMap() {
   canvas.width = canvas.height = side + edge + 4;
   heat.painted = make('canvas', {width: canvas.width, height: canvas.height});
   canvas.style.maxWidth = Math.max(canvas.width / 1.8, 240) + 'px';
-  const pen = heat.painted.getContext('2d'), style = getComputedStyle(document.body);
+  const pen = heat.painted.getContext('2d');
   if (n > 0) paintCells(pen, n, side);
   if (n > 200) paintSparse(pen, n, cell);
-  paintEdges(pen, n, cell, side, font, style.color);
+  paintEdges(pen, n, cell, side, font);
   showMap();
 }
 
@@ -86,16 +87,16 @@ function paintSparse(pen, n, cell) {
   }
 }
 
-function paintEdges(pen, n, cell, side, font, ink) {
+function paintEdges(pen, n, cell, side, font) {
   const {run, order} = heat, groups = heat.name === 'rank' ? null : groupsOf(run, heat.name);
-  pen.strokeStyle = ink; pen.globalAlpha = .35; pen.lineWidth = 1.5; pen.strokeRect(edge, edge, side, side); pen.globalAlpha = 1;
+  pen.strokeStyle = ink(); pen.globalAlpha = .35; pen.lineWidth = 1.5; pen.strokeRect(edge, edge, side, side); pen.globalAlpha = 1;
   pen.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue('--cross'); pen.lineWidth = 2;
   for (let p = 1; groups && p < n; ++p) {
     if (groups[order[p]] === groups[order[p - 1]]) continue;
     const at = edge + p * cell;
     pen.beginPath(); pen.moveTo(at, edge); pen.lineTo(at, edge + side); pen.moveTo(edge, at); pen.lineTo(edge + side, at); pen.stroke();
   }
-  pen.fillStyle = ink; pen.font = `${font}px system-ui, "DejaVu Sans", sans-serif`; pen.textBaseline = 'middle';
+  pen.fillStyle = ink(); pen.font = `${font}px system-ui, "DejaVu Sans", sans-serif`; pen.textBaseline = 'middle';
   let step = 1;
   while (n / step > 16) step *= 2;
   for (let p = 0; p < n; p += step) {
@@ -109,7 +110,7 @@ function paintLegend() {
   const {low, high, ticks} = heat.run.heat, canvas = byId('legend'), width = 1240, bar = 22;
   canvas.width = width; canvas.height = 64;
   const pen = canvas.getContext('2d'), left = 150, span = width - left - 70;
-  pen.fillStyle = getComputedStyle(document.body).color; pen.font = '21px system-ui, "DejaVu Sans", sans-serif'; pen.textBaseline = 'middle';
+  pen.fillStyle = ink(); pen.font = '21px system-ui, "DejaVu Sans", sans-serif'; pen.textBaseline = 'middle';
   pen.strokeStyle = pen.fillStyle; pen.fillText('nothing', 34, bar / 2 + 1); pen.globalAlpha = .4; pen.strokeRect(1, 1, 24, bar - 1); pen.globalAlpha = 1;
   if (!(high > 0)) return;
   for (let x = 0; x < span; ++x) { pen.fillStyle = `rgb(${shade(x / span)})`; pen.fillRect(left + x, 0, 1.5, bar); }

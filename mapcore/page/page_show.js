@@ -12,6 +12,8 @@ runs.forEach((run, index) => {
   byId('nodes').append(button);
 });
 byId('only-moves').addEventListener('change', () => showDecisions(runs[shown]));
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { paintMap(); paintLegend(); });
+function paintAgain() { paintMap(); paintLegend(); }
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', paintAgain);
+for (const [name, prints] of [['beforeprint', true], ['afterprint', false]]) window.addEventListener(name, () => { isPrinting = prints; paintAgain(); });
 listenToMap();
 show(0);
