@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -114,9 +115,10 @@ std::string head_text(const SiteView& view) {
   text += fmt::format("cost: the mappers took {} of CPU in {} of node time ({})\n",
                       hours_text(sums.mapper_cpu), hours_text(sums.seconds),
                       percent_of(sums.mapper_cpu, sums.seconds));
+  const double saved = std::abs(sums.saved);
   text += fmt::format(
-      "gain, predicted: moves saved {} of node time ({}); {} more could have been saved ({})\n",
-      hours_text(sums.saved), percent_of(std::max(0.0, sums.saved), sums.seconds),
+      "gain, predicted: moves {} {} of node time ({}); {} more could have been saved ({})\n",
+      sums.saved >= 0 ? "saved" : "cost", hours_text(saved), percent_of(saved, sums.seconds),
       hours_text(sums.missed), percent_of(sums.missed, sums.seconds));
   return text + energy_text(sums) + misses_text(sums) + fates_text(totals);
 }

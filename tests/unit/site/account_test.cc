@@ -252,6 +252,15 @@ TEST_CASE("a saving of nearly all time is written in percent without an exponent
         std::string::npos);
 }
 
+TEST_CASE("the account says what moves cost if they saved nothing") {
+  const TempDir dir;
+  write_made(dir, {.kind = DecisionKind::kRemaps, .saved = -2});
+  const SiteFiles files = files_of(dir);
+  const SiteAccount account = account_of(steps_of(files.reports));
+  CHECK(site_text({files, account, number_of, ""})
+            .find("predicted: moves cost 2 s of node time (20 %); 0 s more") != std::string::npos);
+}
+
 TEST_CASE("a report claims no more saved or missed time than its run took") {
   const TempDir dir;
   write_made(dir, {.job = 1, .kind = DecisionKind::kRemaps, .saved = 1e290});
