@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include "mapcore/apps/overview.h"
@@ -62,13 +64,21 @@ std::string intervals_text(const Run& run) {
 }
 
 std::string ranks_text(const ReportRun& report) {
-  std::size_t width = 4;
-  for (const ReportedRank& rank : report.ranks) width = std::max(width, rank.first_cpus.size());
-  std::string text = fmt::format("\nranks\n{:>5}  {:<{}}  {:<16} {}\n", "", "CPUs at the start",
-                                 std::max<std::size_t>(width, 17), "CPUs at the end", "migrations");
+  constexpr std::string_view kFirst = "CPUs at the start", kLast = "CPUs at the end";
+  std::size_t first_width = kFirst.size(), last_width = kLast.size() + 1;
+  for (const ReportedRank& rank : report.ranks) {
+    first_width = std::max(first_width, rank.first_cpus.size());
+    last_width = std::max(last_width, rank.last_cpus.size());
+  }
+  const auto row = [&](const std::string& rank, std::string_view start, std::string_view end,
+                       const std::string& migrations) {
+    return fmt::format("{:>5}  {:<{}}  {:<{}} {}\n", rank, start, first_width, end, last_width,
+                       migrations);
+  };
+  std::string text = "\nranks\n" + row("", kFirst, kLast, "migrations");
   for (const ReportedRank& rank : report.ranks)
-    text += fmt::format("{:>5}  {:<{}}  {:<16} {}\n", rank.rank, rank.first_cpus,
-                        std::max<std::size_t>(width, 17), rank.last_cpus, rank.migrations);
+    text += row(std::to_string(rank.rank), rank.first_cpus, rank.last_cpus,
+                std::to_string(rank.migrations));
   return text;
 }
 
@@ -104,9 +114,9 @@ std::string matrix_text(const ReportRun& report) {
 }
 
 std::string head_text(const ReportRun& report) {
-  std::string text = fmt::format(
-      "{}: {}, mode {}, algorithm {}\n", step_name(report.job, report.step, report.node),
-      counted(report.ranks.size(), "rank"), report.mode, report.algorithm);
+  std::string text =
+      fmt::format("{}: {}, mode {}, algorithm {}\n", run_name(report),
+                  counted(report.ranks.size(), "rank"), report.mode, report.algorithm);
   text += verdict_text(report.run);
   text += fmt::format("at stake: messages take {}; waiting in MPI is not measured\n",
                       at_stake(report.run));

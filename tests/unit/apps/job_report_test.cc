@@ -187,8 +187,21 @@ TEST_CASE("report tells monitoring which run of a requeued job it is of") {
   CHECK(influx.starts_with("ondeloc,job=7,step=0,node=n0 "));
   CHECK(influx.find("\nondeloc,job=7,step=0,node=n0,restarts=2 ") != influx.npos);
   const auto json = nlohmann::json::parse(told("json"));
+  CHECK(told("text").find("\njob 7 step 0 on n0, restart 2: 2 ranks,") != std::string::npos);
   CHECK_FALSE(json[0].contains("restarts"));
   CHECK(json[1]["restarts"] == 2);
+}
+
+TEST_CASE("the columns of the ranks are as wide as their longest list of CPUs") {
+  const TempDir dir;
+  const std::string report = dir.file("wide.json");
+  write_text(report, R"({"version":1,"job":7,"step":0,"matrix":[],"intervals":[],"ranks":[
+    {"rank":0,"initial_cpus":"0","final_cpus":"0,2,4,6,8,10,12,14","migrations":3},
+    {"rank":1,"initial_cpus":"1","final_cpus":"1","migrations":4}]})");
+  const std::string text = run_command(dir, {"report", report}).out;
+  CHECK(text.find("\n       CPUs at the start  CPUs at the end    migrations\n"
+                  "    0  0                  0,2,4,6,8,10,12,14 3\n"
+                  "    1  1                  1                  4\n") != text.npos);
 }
 
 TEST_CASE("every format of a report counts bytes that are in no interval") {
