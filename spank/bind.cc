@@ -62,12 +62,6 @@ Program bind_program(spank_t spank, const Step& step, const Task& task) {
   return program;
 }
 
-// True for the first task of the node that calls it.
-bool take_token(const Pipe& token) {
-  char byte = 0;
-  return read(token.read.get(), &byte, 1) == 1;
-}
-
 // From Slurm 23.11 on flags follow the signal; 0 stands for no flag.
 template <class... Flags>
 void kill_with(int (*kill_step)(std::uint32_t, std::uint32_t, std::uint16_t, Flags...),
@@ -113,9 +107,8 @@ Status run_or_end(const Step& step, const Program& program) {
   }
   const std::string sentence = lines.empty() ? "no reason given" : lines.front().text;
   if (outcome->exit_status != static_cast<int>(MapperExit::kUserError)) {
-    // Another task may have ended the step, and with it this task's child.
     const std::string mode(mode_name(step.request.options.mode));
-    return take_token(step.fds.failure_token) ? Status(Error(mode + ": " + sentence)) : Status();
+    return Error(mode + ": " + sentence);
   }
   const bool first = take_token(step.fds.error_token);
   const bool fatal = step.request.options.on_error == OnError::kFail;
@@ -130,6 +123,7 @@ Status run_or_end(const Step& step, const Program& program) {
 Status bind_task(spank_t spank, const Step& step, const Task& task) {
   if (Status good = check_trusted_file(step.request.mapper_path, X_OK); !good) return good;
   Status bound = run_or_end(step, bind_program(spank, step, task));
+  // Another task may have ended the step, and with it this task's child.
   if (is_step_ending(step)) _exit(1);
   return bound;
 }

@@ -216,8 +216,9 @@ Status check_leave(Step& step) {
 Status make_descriptors(spank_t spank, Step& step) {
   Descriptors& fds = step.fds;
   if (Status good = make_kill_switch(fds.kill_switch); !good) return good;
+  if (Status good = make_token(fds.failure_token); !good) return good;
   if (step.request.bind || step.request.needs_profile()) {
-    for (Pipe* token : {&fds.error_token, &fds.warning_token, &fds.failure_token})
+    for (Pipe* token : {&fds.error_token, &fds.warning_token})
       if (Status good = make_token(*token); !good) return good;
     if (Status good = make_pipe(fds.ending, O_NONBLOCK); !good) return good;
   }

@@ -93,6 +93,9 @@ struct Step {
   StepState state;
 };
 
+// True for the first task of the node that calls it.
+bool take_token(const Pipe& token);
+
 // The one step of this process. entry.cc hands it to the callbacks.
 Step& the_step();
 

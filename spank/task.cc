@@ -77,17 +77,16 @@ void task_init(spank_t spank, Step& step) {
   if (!request.watch && !request.bind) return;
   Task task;
   Status good = read_task(spank, step, task);
-  bool to_user = task.local_rank == 0;  // a failure in one task mostly occurs in all
   if (good && request.bind) {
     good = bind_task(spank, step, task);
-    to_user = to_user || !good;  // bind_task fails in one task of the node only
     if (good && has_all_cpus()) good = keep_task_unbound(spank, step);
   }
   if (good) set_nic(spank, step, task);
   if (good && request.watch) good = watch(spank, step, task);
   if (good) return;
   fail_open(step, good.error().message());
-  flush_pending(step, to_user);
+  // A failure in one task mostly occurs in all.
+  if (take_token(step.fds.failure_token)) flush_pending(step);
 }
 
 }  // namespace ondeloc

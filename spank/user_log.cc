@@ -46,9 +46,9 @@ void fail_open(Step& step, std::string_view why) {
   step.state.pending = std::string(why) + "; the job runs on without it";
 }
 
-void flush_pending(Step& step, bool to_user) {
+void flush_pending(Step& step) {
   if (step.state.pending.empty()) return;
-  to_user ? log_to_requester(step, step.state.pending) : log_to_slurmd(step.state.pending);
+  log_to_requester(step, step.state.pending);
   step.state.pending.clear();
 }
 

@@ -22,8 +22,7 @@ void log_to_requester(const Step& step, std::string_view sentence);
 // it" is kept until flush_pending().
 void fail_open(Step& step, std::string_view why);
 // Logs the sentence that fail_open has kept. The user's terminal is connected from user_init on.
-// With `to_user` false, the sentence goes to slurmd's log alone.
-void flush_pending(Step& step, bool to_user = true);
+void flush_pending(Step& step);
 struct CleanLine {
   std::string text;
   bool for_log = false;  // for the administrator (mapper_messages.h)

@@ -74,6 +74,7 @@ TEST_CASE("an online step gets segment, channel, messages and kill switch") {
                              &fds.kill_switch.read, &fds.kill_switch.write})
     CHECK((fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) != 0);
   CHECK((fcntl(fds.channel.write.get(), F_GETFL) & O_NONBLOCK) != 0);
+  CHECK(fds.failure_token.read.valid());
   CHECK_FALSE(fds.error_token.read.valid());
 }
 
@@ -126,6 +127,26 @@ TEST_CASE("a failure is reported once, to a user that asked for ondeloc") {
   CHECK(told(Begun(with_env("ONDELOC", std::string(4097, 'x')), nullptr))
             .starts_with("ondeloc: ONDELOC is longer than 4096 characters; the job runs on"));
   CHECK(told(Begun("online", {"libexec=/nonexistent"})).size() > 0);
+}
+
+TEST_CASE("a failure of all tasks of a node is one sentence") {
+  // The mount namespace of a job may hide the files that slurmstepd has found.
+  const std::vector<std::string> words = {"rank-lib=/gone/rank.so", "libexec=/gone"};
+  for (const char* option : {"online", "static:ranks.txt", "static:ranks.txt,report=r.json"}) {
+    CAPTURE(option);
+    Begun begun(option, words);
+    FakeSpank& fake = use_fake();
+    fake.env = {{"SLURM_PROCID", "2"}, {"SLURM_NODEID", "0"}};
+    const Request request = begun.step.request;
+    for (const std::uint32_t task : {1, 0}) {
+      fake.items[S_TASK_ID] = task;
+      begun.step.request = request;  // each task has the step as it was before the fork
+      task_init(kSpank, begun.step);
+      CHECK_FALSE(begun.is_on());
+    }
+    CHECK(fake.user_lines.size() == 1);
+    CHECK(fake.log_lines.empty());
+  }
 }
 
 TEST_CASE("a user who says off is not told that plugstack.conf is wrong") {
