@@ -177,7 +177,7 @@ void collect_report(const MapperState& state, Report& report) {
   if (auto lost = note_of_lost_counts(state.ranks)) report.notes.push_back(*std::move(lost));
   if (!state.config.no_events.empty()) report.notes.push_back(state.config.no_events);
   if (state.placement != nullptr) {
-    const auto& notes = state.placement->notes();
+    const auto notes = state.placement->notes().texts();
     report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   }
   if (state.threads != nullptr) {

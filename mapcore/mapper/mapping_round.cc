@@ -199,7 +199,7 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
   if (clear) return *clear;
   auto mapped = map(delta, cost_now);
   if (!mapped) {
-    placement_.notes().insert(mapped.error().message());
+    placement_.notes().add(mapped.error().message());
     return decider_.undecided(DecisionKind::kFailed);
   }
   Option wanted{permitted(std::move(mapped->mapping), delta), false, 0, {}, mapped->is_ruled_out};
@@ -227,7 +227,7 @@ Decision MappingRound::decide(const CounterDelta& delta, double seconds, double 
                                                                  : wanted;
   placement_.leave_memory(!moved.follows);
   if (decision.kind == DecisionKind::kNoRoom)
-    placement_.notes().insert(
+    placement_.notes().add(
         "a better mapping was not applied: a NUMA node has no room for the memory that would "
         "follow (memory=stay moves the ranks without their memory)");
   chosen = moved.mapping;
@@ -321,7 +321,7 @@ ReportInterval MappingRound::repeat(const CounterDelta& delta,
   for (const RecordedTurn& turn : turns) {
     const auto wanted = recorded(placement_.current(), turn);
     if (!wanted) {
-      placement_.notes().insert(
+      placement_.notes().add(
           "some moves of repeat= were left out: they name ranks or CPUs that this step does not "
           "have in this form (run the step with the same ranks, CPUs and binding as the recorded "
           "one)");

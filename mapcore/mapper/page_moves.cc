@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::size_t kMostAtOnce = 16;  // pieces of 16 MiB, of one rank each
 
-std::string stayed(WorldRank rank, const NodePair& nodes, const std::string& why) {
-  return fmt::format("rank {}: its pages stayed on NUMA node {}: {}", rank.value, nodes.from, why);
+std::string stayed(const NodePair& nodes, const std::string& why) {
+  return fmt::format("pages stayed on NUMA node {}: {}", nodes.from, why);
 }
 
-std::string no_room(WorldRank rank, const NodePair& nodes) {
-  return stayed(rank, nodes, fmt::format("node {} has no room", nodes.to));
+std::string no_room(const NodePair& nodes) {
+  return stayed(nodes, fmt::format("node {} has no room", nodes.to));
 }
 
 bool has(std::span<const int> nodes, int node) {
@@ -43,9 +43,9 @@ int target_of(int node, std::span<const NodePair> fresh, std::span<const int> af
 }
 
 void note_result(const PageMover& mover, const RankState& state, const NodePair& nodes,
-                 std::set<std::string>& notes) {
+                 StepNotes& notes) {
   const std::string why = about_pages_left(mover.left(), mover.bytes_at_first());
-  if (!why.empty()) notes.insert(stayed(state.world, nodes, why));
+  if (!why.empty()) notes.add(state.world, stayed(nodes, why));
 }
 
 // One step of each mover, the first one in this thread.
@@ -84,14 +84,13 @@ void PageMoves::add(LocalRank rank, std::span<const int> before, std::span<const
     pairs.push_back({old.from, target_of(old.to, fresh, after)});
   }
   std::erase_if(moves_, [&](const Move& move) {
-    if (move.rank == rank) untrue_.push_back(move.note);
+    if (move.rank == rank) given_up_.emplace_back(rank, move.nodes);
     return move.rank == rank;
   });
-  for (const NodePair& nodes : pairs) moves_.push_back({rank, nodes, {}, {}});
+  for (const NodePair& nodes : pairs) moves_.push_back({rank, nodes, {}});
 }
 
-void PageMoves::begin_those_of(LocalRank rank, const RankState& state,
-                               std::set<std::string>& notes) {
+void PageMoves::begin_those_of(LocalRank rank, const RankState& state, StepNotes& notes) {
   const auto texts = read_page_texts(state.process);
   bool interleaved = false;
   for (Move& move : moves_) {
@@ -99,11 +98,10 @@ void PageMoves::begin_those_of(LocalRank rank, const RankState& state,
     move.mover.emplace(state.process, texts, move.nodes.from, move.nodes.to);
     interleaved = interleaved || move.mover->interleaved();
   }
-  if (interleaved)
-    notes.insert(fmt::format("rank {}: interleaved pages stay where they are", state.world.value));
+  if (interleaved) notes.add(state.world, "interleaved pages stay where they are");
 }
 
-void PageMoves::begin(const Ranks& ranks, std::set<std::string>& notes) {
+void PageMoves::begin(const Ranks& ranks, StepNotes& notes) {
   const auto state_of = [&](const Move& move) -> const RankState& { return ranks.at(move.rank); };
   std::erase_if(moves_, [&](const Move& move) { return !state_of(move).movable(); });
   for (const Move& move : moves_) {
@@ -121,20 +119,20 @@ void PageMoves::choose() {
 
 // True if pages moved or the move ended.
 bool PageMoves::note_step(Move& move, const Result<PageMover::Step>& step, const RankState& state,
-                          std::set<std::string>& notes) {
+                          StepNotes& notes) {
   // A rank may end before all of its pages have followed. The note is untrue already.
-  if (step && *step != PageMover::Step::kNoRoom) notes.erase(no_room(state.world, move.nodes));
+  if (step && *step != PageMover::Step::kNoRoom) notes.remove(state.world, no_room(move.nodes));
   if (step && *step != PageMover::Step::kDone) return *step == PageMover::Step::kMoved;
   move.over = true;
   if (step)
     note_result(*move.mover, state, move.nodes, notes);
   else if (step.error().code() != ESRCH)  // it has ended meanwhile
-    notes.insert(stayed(state.world, move.nodes, step.error().message()));
+    notes.add(state.world, stayed(move.nodes, step.error().message()));
   return true;
 }
 
 // A piece of each move, `at_once` of them at the same time.
-bool PageMoves::pass(const Ranks& ranks, std::set<std::string>& notes, std::size_t at_once) {
+bool PageMoves::pass(const Ranks& ranks, StepNotes& notes, std::size_t at_once) {
   std::vector<Move*> turn;
   for (Move& move : moves_)
     if (move.fits && !move.over) turn.push_back(&move);
@@ -151,7 +149,7 @@ bool PageMoves::pass(const Ranks& ranks, std::set<std::string>& notes, std::size
 }
 
 // True if pages moved: other pages that had no room may have room now.
-bool PageMoves::round(const Ranks& ranks, std::set<std::string>& notes) {
+bool PageMoves::round(const Ranks& ranks, StepNotes& notes) {
   choose();
   bool moved = false;
   while (pass(ranks, notes, kMostAtOnce) || pass(ranks, notes, 1)) moved = true;
@@ -159,16 +157,13 @@ bool PageMoves::round(const Ranks& ranks, std::set<std::string>& notes) {
   return moved && !empty();
 }
 
-void PageMoves::run(const Ranks& ranks, std::set<std::string>& notes) {
+void PageMoves::run(const Ranks& ranks, StepNotes& notes) {
   begin(ranks, notes);
   while (round(ranks, notes)) {
   }
-  for (const std::string& note : untrue_) notes.erase(note);
-  untrue_.clear();
-  for (Move& move : moves_) {
-    move.note = no_room(ranks.at(move.rank).world, move.nodes);
-    notes.insert(move.note);
-  }
+  for (const auto& [rank, nodes] : given_up_) notes.remove(ranks.at(rank).world, no_room(nodes));
+  given_up_.clear();
+  for (const Move& move : moves_) notes.add(ranks.at(move.rank).world, no_room(move.nodes));
 }
 
 }  // namespace ondeloc

@@ -3,13 +3,14 @@
 // Thread safety: for one thread. Nothing here is fatal; what a user should know goes to `notes`.
 #pragma once
 
-#include <set>
+#include <optional>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "mapcore/binding/page_mover.h"
 #include "mapcore/mapper/node_pairs.h"
+#include "mapcore/mapper/step_notes.h"
 #include "mapcore/step/ranks.h"
 
 namespace ondeloc {
@@ -23,7 +24,7 @@ class PageMoves {
   // places between full nodes make room for each other. Where there is room, the pieces are copied
   // at the same time, since ranks wait for each other anyway. Pages that do not fit stay in the
   // list, with a note; trying them again costs only a look at the room of the nodes.
-  void run(const Ranks& ranks, std::set<std::string>& notes);
+  void run(const Ranks& ranks, StepNotes& notes);
   bool empty() const { return moves_.empty(); }
   void clear() { moves_.clear(); }
   std::vector<NodePair> of(LocalRank rank) const;
@@ -33,19 +34,18 @@ class PageMoves {
     LocalRank rank;
     NodePair nodes;
     std::optional<PageMover> mover;  // once it has begun
-    std::string note;                // the last note about this move
     bool fits = false, over = false;
   };
-  void begin(const Ranks& ranks, std::set<std::string>& notes);
-  void begin_those_of(LocalRank rank, const RankState& state, std::set<std::string>& notes);
+  void begin(const Ranks& ranks, StepNotes& notes);
+  void begin_those_of(LocalRank rank, const RankState& state, StepNotes& notes);
   void choose();
-  bool round(const Ranks& ranks, std::set<std::string>& notes);
-  bool pass(const Ranks& ranks, std::set<std::string>& notes, std::size_t at_once);
+  bool round(const Ranks& ranks, StepNotes& notes);
+  bool pass(const Ranks& ranks, StepNotes& notes, std::size_t at_once);
   static bool note_step(Move& move, const Result<PageMover::Step>& step, const RankState& state,
-                        std::set<std::string>& notes);
+                        StepNotes& notes);
 
   std::vector<Move> moves_;
-  std::vector<std::string> untrue_;  // notes on moves that were given up
+  std::vector<std::pair<LocalRank, NodePair>> given_up_;  // what was noted of them is untrue
 };
 
 }  // namespace ondeloc

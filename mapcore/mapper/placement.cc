@@ -46,7 +46,7 @@ Placement::Pages Placement::pages_after_moves() {
                                         [](const NumaNode& node) { return node.os >= 0; });
   if (!real_ || real_nodes < 2) return Pages::kStay;
   if (memory_ == Memory::kStay) {
-    notes_.insert(
+    notes_.add(
         "memory=stay: pages stay where they were first touched; moving a rank relieves caches, "
         "not memory controllers");
     return Pages::kStay;
@@ -91,7 +91,7 @@ void Placement::start_allowed(AllowedCpus allowed, bool has_unknown) {
   allowed_ = std::move(allowed);
   if (allowed_.empty() || !plan_.shared || keeps_bindings()) return;
   if (has_unknown && plan_.machine.nodes.size() > 1) {
-    notes_.insert(
+    notes_.add(
         "Slurm left the ranks unbound, and ondeloc does not know which GPU each of them uses: it "
         "binds no rank, so that none is bound away from its GPU");
     keep_bindings();
@@ -103,22 +103,22 @@ void Placement::start_allowed(AllowedCpus allowed, bool has_unknown) {
 
 void Placement::add_plan_notes(std::size_t ranks) {
   if (plan_.uneven) {
-    notes_.insert(
+    notes_.add(
         "the ranks have CPUs in different numbers: none can take another's place, so "
         "no rank is moved");
     keep_bindings();
   }
-  if (plan_.oversubscribed) notes_.insert(note_of_oversubscription(plan_, ranks));
+  if (plan_.oversubscribed) notes_.add(note_of_oversubscription(plan_, ranks));
   if (plan_.machine.nodes.size() < 2 && !plan_.machine.splits_nodes() &&
       !some_share_cores(plan_.slots))
-    notes_.insert(
+    notes_.add(
         "the step has one NUMA node and no choice of caches: no placement is better than another");
 }
 
 void Placement::keep_bindings() {
   bindings_.freeze();
   if (plan_.shared)
-    notes_.insert(
+    notes_.add(
         "Slurm left the ranks unbound and ondeloc does not bind them: remote share, peak load and "
         "cost are those of the binding that the first decision would give them");
 }
@@ -175,7 +175,7 @@ void Placement::follow_with_pages(const Ranks& ranks) {
 
 void Placement::let_memory_follow() {
   pages_ = Pages::kFollow;
-  notes_.insert("pages follow moved ranks, because the predicted gain was not seen without them");
+  notes_.add("pages follow moved ranks, because the predicted gain was not seen without them");
 }
 
 void Placement::bring_left_memory(const Ranks& ranks) {
@@ -221,7 +221,7 @@ void Placement::put_back(std::span<const RankMove> moves, const Mapping& last, c
       if (current_[rank] == last[back[i]] && !goes_back(rank)) back.push_back(rank);
   }
   if (!back.empty())
-    notes_.insert(
+    notes_.add(
         "a rank that could not be bound keeps its CPUs until the step's CPUs change, and the rank "
         "that was to get them was not moved");
   std::vector<RankMove> ways;
@@ -296,7 +296,7 @@ std::optional<ApplyResult> Placement::follow_cpuset(const Machine& machine, Rank
   current_ = keep_allowed(plan_.initial, plan_.initial, plan_.slots, allowed_);
   pages_ = pages_after_moves();
   if (pages_ == Pages::kStay) page_moves_.clear();
-  notes_.insert("the step's CPUs changed while the step ran; ondeloc placed the ranks again");
+  notes_.add("the step's CPUs changed while the step ran; ondeloc placed the ranks again");
   std::vector<RankMove> moves;
   for (const LocalRank rank : current_.ids()) {
     const RankState& state = ranks.at(rank);

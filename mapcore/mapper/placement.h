@@ -5,9 +5,7 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "mapcore/base/result.h"
@@ -16,6 +14,7 @@
 #include "mapcore/map/slots.h"
 #include "mapcore/mapper/page_moves.h"
 #include "mapcore/mapper/rank_bindings.h"
+#include "mapcore/mapper/step_notes.h"
 #include "mapcore/options/options.h"
 #include "mapcore/step/ranks.h"
 
@@ -56,7 +55,7 @@ class Placement {
   void bring_left_memory(const Ranks& ranks);
   // From now on pages follow at once, and those that were left behind with the next moves.
   void let_memory_follow();
-  std::set<std::string>& notes() { return notes_; }
+  StepNotes& notes() { return notes_; }
   // True while a rank has still to be bound to its slot.
   bool awaits_ranks() const { return bindings_.any_needs_bind(); }
 
@@ -144,7 +143,7 @@ class Placement {
   Pages pages_ = Pages::kStay;
   bool leaves_ = false;    // moves that come now leave their pages
   bool has_left_ = false;  // the pages in page_moves_
-  std::set<std::string> notes_;
+  StepNotes notes_;
 };
 
 }  // namespace ondeloc

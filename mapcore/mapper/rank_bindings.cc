@@ -11,14 +11,11 @@
 namespace ondeloc {
 namespace {
 
-void note_failures(WorldRank rank, const BindResult& result, RankBindings::Notes& notes) {
+void note_failures(WorldRank rank, const BindResult& result, StepNotes& notes) {
   if (result.failed > 0)
-    notes.insert(fmt::format("rank {}: threads could not be bound: {}", rank.value,
-                             std::strerror(result.error)));
+    notes.add(rank, fmt::format("threads could not be bound: {}", std::strerror(result.error)));
   if (result.left_alone > 0)
-    notes.insert(fmt::format(
-        "rank {} has threads with a binding of their own; ondeloc left these threads alone",
-        rank.value));
+    notes.add(rank, "some threads have a binding of their own; ondeloc left these threads alone");
 }
 
 }  // namespace
@@ -41,7 +38,7 @@ void RankBindings::freeze() {
 }
 
 std::vector<LocalRank> RankBindings::bind(std::span<const RankMove> moves, const Ranks& ranks,
-                                          Notes& notes) {
+                                          StepNotes& notes) {
   std::vector<ProcessMove> processes;
   processes.reserve(moves.size());
   for (const RankMove& move : moves)
@@ -62,15 +59,15 @@ std::vector<LocalRank> RankBindings::bind(std::span<const RankMove> moves, const
 }
 
 // The note does not name the CPUs: a rank that binds itself all the time must not fill the report.
-void RankBindings::note_replaced(LocalRank rank, WorldRank world, Notes& notes) {
+void RankBindings::note_replaced(LocalRank rank, WorldRank world, StepNotes& notes) {
   bindings_[rank].restored = true;
-  notes.insert(fmt::format(
-      "rank {} had a binding of its own (by a wrapper, its runtime or itself); ondeloc replaced it",
-      world.value));
+  notes.add(world,
+            "a wrapper, the runtime or the program itself chose other CPUs; ondeloc replaced that "
+            "binding");
 }
 
 void RankBindings::bind_newcomer(LocalRank rank, const Ranks& ranks, const CpuSet& to,
-                                 Notes& notes) {
+                                 StepNotes& notes) {
   const RankState& state = ranks.at(rank);
   restore_one(rank, state, notes);
   const auto mask = get_affinity(state.process);
@@ -79,18 +76,16 @@ void RankBindings::bind_newcomer(LocalRank rank, const Ranks& ranks, const CpuSe
   (void)bind(std::span(&move, 1), ranks, notes);
 }
 
-void RankBindings::restore_one(LocalRank rank, const RankState& state, Notes& notes) {
+void RankBindings::restore_one(LocalRank rank, const RankState& state, StepNotes& notes) {
   RankBinding& binding = bindings_[rank];
   const auto mask = get_affinity(state.process);
   if (!mask) return;
   binding.foreign = mask->is_subset_of(binding.expected) ? CpuSet() : *mask;
   if (binding.foreign.empty() || frozen_) return;
   if (binding.restored) {
-    notes.insert(
-        fmt::format("rank {} binds itself again after ondeloc bound it; ondeloc leaves this rank "
-                    "alone until its "
-                    "next move",
-                    state.world.value));
+    notes.add(state.world,
+              "the program chose other CPUs again after ondeloc had bound it; ondeloc leaves it "
+              "alone until its next move");
     return;
   }
   const BindResult result = move_process(state.process, *mask, binding.expected);
@@ -100,7 +95,7 @@ void RankBindings::restore_one(LocalRank rank, const RankState& state, Notes& no
   binding.foreign = CpuSet();
 }
 
-void RankBindings::bind_attached(Ranks& ranks, const CpusOf& cpus_of, Notes& notes) {
+void RankBindings::bind_attached(Ranks& ranks, const CpusOf& cpus_of, StepNotes& notes) {
   for (const LocalRank rank : bindings_.ids()) {
     const RankState& state = ranks.at(rank);
     if (!state.movable()) continue;
@@ -113,7 +108,7 @@ void RankBindings::bind_attached(Ranks& ranks, const CpusOf& cpus_of, Notes& not
   }
 }
 
-void RankBindings::restore(Ranks& ranks, std::size_t most, Notes& notes) {
+void RankBindings::restore(Ranks& ranks, std::size_t most, StepNotes& notes) {
   for (std::size_t i = 0; i < std::min(most, bindings_.size()); ++i) {
     const LocalRank rank(static_cast<int>(next_restored_));
     next_restored_ = (next_restored_ + 1) % bindings_.size();

@@ -5,13 +5,12 @@
 #pragma once
 
 #include <functional>
-#include <set>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "mapcore/base/indexed_vector.h"
 #include "mapcore/binding/binder.h"
+#include "mapcore/mapper/step_notes.h"
 #include "mapcore/step/ranks.h"
 
 namespace ondeloc {
@@ -36,7 +35,6 @@ struct RankMove {
 class RankBindings {
  public:
   using CpusOf = std::function<const CpuSet&(LocalRank)>;
-  using Notes = std::set<std::string>;
 
   RankBindings() = default;
   explicit RankBindings(const std::vector<CpuSet>& masks);
@@ -56,20 +54,21 @@ class RankBindings {
   bool is_frozen() const { return frozen_; }
 
   // Binds attached ranks that need it to their slots, and inspects each of the others once.
-  void bind_attached(Ranks& ranks, const CpusOf& cpus_of, Notes& notes);
+  void bind_attached(Ranks& ranks, const CpusOf& cpus_of, StepNotes& notes);
   // A rank that was bound elsewhere by a wrapper, its runtime or itself is put back once per remap,
   // then left alone. Both are noted.
   // Looks at `most` ranks in turn: asking the kernel for the masks of many takes longer than
   // reading their counters.
-  void restore(Ranks& ranks, std::size_t most, Notes& notes);
-  void restore_one(LocalRank rank, const RankState& state, Notes& notes);
+  void restore(Ranks& ranks, std::size_t most, StepNotes& notes);
+  void restore_one(LocalRank rank, const RankState& state, StepNotes& notes);
   // Binds movable ranks. Returns those that were bound; the others are tried again. The masks of
   // all threads of all ranks are set in one go, so that ranks that exchange CPUs hardly share them.
-  std::vector<LocalRank> bind(std::span<const RankMove> moves, const Ranks& ranks, Notes& notes);
+  std::vector<LocalRank> bind(std::span<const RankMove> moves, const Ranks& ranks,
+                              StepNotes& notes);
 
  private:
-  void bind_newcomer(LocalRank rank, const Ranks& ranks, const CpuSet& to, Notes& notes);
-  void note_replaced(LocalRank rank, WorldRank world, Notes& notes);
+  void bind_newcomer(LocalRank rank, const Ranks& ranks, const CpuSet& to, StepNotes& notes);
+  void note_replaced(LocalRank rank, WorldRank world, StepNotes& notes);
 
   IndexedVector<LocalRank, RankBinding> bindings_;
   std::size_t next_restored_ = 0;

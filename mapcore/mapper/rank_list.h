@@ -15,6 +15,7 @@ namespace ondeloc {
 class RankList {
  public:
   void add(WorldRank rank) { ranks_.insert(rank.value); }
+  void remove(WorldRank rank) { ranks_.erase(rank.value); }
   bool empty() const { return ranks_.empty(); }
   std::size_t count() const { return ranks_.size(); }
   std::string to_list() const {  // "0-3,8"

@@ -190,7 +190,7 @@ class OnlineMapper {
     if (fits) {
       measured_ = *std::move(file);
     } else {
-      placement_->notes().insert(fits.error().message() + "; predictions use the defaults");
+      placement_->notes().add(fits.error().message() + "; predictions use the defaults");
     }
   }
 

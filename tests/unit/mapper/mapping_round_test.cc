@@ -101,7 +101,7 @@ TEST_CASE("a recorded series is applied again, and moves that do not fit the ste
   CHECK(line.remote_share_before == 1.0);
   CHECK(line.remote_share_after == 0.0);
   const auto left_out = [&] {
-    const auto& notes = placement->notes();
+    const auto notes = placement->notes().texts();
     return std::any_of(notes.begin(), notes.end(),
                        [](const std::string& note) { return note.starts_with("some moves"); });
   };
@@ -144,7 +144,7 @@ TEST_CASE("ranks with CPUs of their own in different numbers stay, and the repor
   auto placement = Placement::plan(machine, ranks, 1, Memory::kStay, false);
   REQUIRE(placement);
   CHECK(placement->keeps_bindings());
-  CHECK(placement->notes().size() == 1);
+  CHECK(placement->notes().texts().size() == 1);
   const Options options = *parse_options("online,decide=always");
   MappingRound turn(options, machine, *placement, ranks);
   const ReportInterval line = turn.run(two_pairs(), 0.5);
@@ -177,10 +177,10 @@ TEST_CASE("a note says that the numbers of unbound ranks are those of a binding 
   ranks.refresh(waiting.view());
   auto placement = Placement::plan(machine, ranks, 1, Memory::kStay, false);
   REQUIRE(placement);
-  CHECK(placement->notes().empty());
+  CHECK(placement->notes().texts().empty());
   placement->keep_bindings();
-  REQUIRE(placement->notes().size() == 1);
-  CHECK(placement->notes().begin()->find("does not bind them") != std::string::npos);
+  REQUIRE(placement->notes().texts().size() == 1);
+  CHECK(placement->notes().texts().begin()->find("does not bind them") != std::string::npos);
 }
 
 TEST_CASE("the memory of a rank is told in bytes and in small pages") {
@@ -267,15 +267,16 @@ TEST_CASE("ranks that outnumber the CPUs get all CPUs of a node; with one node n
   CHECK(two_nodes.cpus_of(LocalRank(0)).to_list() == "0-1");
   CHECK(two_nodes.cpus_of(LocalRank(4)).to_list() == "2-3");
   CHECK(two_nodes.awaits_ranks());
-  CHECK(two_nodes.notes().contains(
+  CHECK(two_nodes.notes().texts().contains(
       "oversubscribed: 5 ranks share 4 CPUs; each rank is bound to all of the step's CPUs in a "
       "NUMA node"));
   Placement one_node = plan_shared(*load_machine("core:2 pu:1"), three, 3, 0x3);
   CHECK(!one_node.awaits_ranks());
-  CHECK(one_node.notes().contains(
+  CHECK(one_node.notes().texts().contains(
       "oversubscribed: 3 ranks share 2 CPUs; ranks keep the CPUs that Slurm gave them"));
   CHECK(plan_shared(*load_machine("core:1 pu:1"), three, 3, 0x1)
             .notes()
+            .texts()
             .contains(
                 "oversubscribed: 3 ranks share 1 CPU; ranks keep the CPUs that Slurm gave them"));
 }

@@ -6,6 +6,7 @@ import pathlib
 import re
 
 from harness import check, node_of, numa_of_cpus, run, scenario, settled
+from sampler import cpu_list
 from scenarios.e_changes import all_followed, free_by_node, majority, memory_step, pages_by_rank, talkers
 from steps import OPTIONS, Phase, TALK, steady, step
 
@@ -58,7 +59,8 @@ def interleaved_memory_stays():
         return len(looks) > 8 and all(looks)
     watched, went = memory_step("interleaved", "auto", is_even, before=["numactl", "--interleave=all"])
     notes = watched.report["notes"]
-    check(sum("interleaved pages stay" in note for note in notes) == len(went), f"{went} moved, said was {notes}")
+    told = [cpu_list(note.split()[1].rstrip(":")) for note in notes if note.endswith(": interleaved pages stay where they are")]
+    check(told == [sorted(went)], f"{went} moved, said was {notes}")  # lists of ranks look as those of CPUs
     return f"{len(went)} ranks moved, their interleaved pages did not"
 
 
