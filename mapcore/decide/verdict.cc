@@ -111,8 +111,10 @@ std::string nothing_sent_text(double off_node) {
   return "nothing to map: the ranks of this node sent each other nothing" + off_node_text(off_node);
 }
 
-std::string uncounted_text() {
-  return "nothing was counted: no process called MPI_Init with ondeloc's library";
+std::string uncounted_text(const Run& run) {
+  return run.left_alone ? "nothing was counted: ondeloc left the processes that called MPI_Init "
+                          "alone; the notes say why"
+                        : "nothing was counted: no process called MPI_Init with ondeloc's library";
 }
 
 // A mapping that saved the whole cost would gain less of the run than a move has to gain.
@@ -250,7 +252,7 @@ double missed_by(const Run& run) { return add_up(run).missed; }
 std::string verdict(const Run& run) {
   const Sums sums = add_up(run);
   const Outcome outcome = outcome_of(run, sums);
-  if (outcome == Outcome::kUncounted) return uncounted_text();
+  if (outcome == Outcome::kUncounted) return uncounted_text(run);
   if (outcome == Outcome::kSilent) return nothing_sent_text(sums.off_node);
   return (outcome == Outcome::kMoved ? moved_text(run, sums) : stayed_text(run, sums)) +
          off_node_text(sums.off_node);

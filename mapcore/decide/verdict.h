@@ -35,7 +35,8 @@ struct Run {
   bool replayed = false;  // "would have moved"
   Decide decide = Decide::kAuto;
   bool bound_once = false;  // mode static
-  bool attached = true;     // a process called MPI_Init with ondeloc's library
+  bool attached = true;     // a process called MPI_Init with ondeloc's library, and was counted
+  bool left_alone = false;  // nobody attached, and ondeloc left those alone that wanted to
   // The whole run sent them. Intervals lack bytes of before the ranks were placed, and a run whose
   // ranks were never placed has no interval.
   double bytes = 0, off_node_bytes = 0;
@@ -61,7 +62,7 @@ std::optional<double> crossing_in_steps(const Run& run);
 
 // The kind of sentence that verdict() makes.
 enum class Outcome {
-  kUncounted,  // no process called MPI_Init with ondeloc's library
+  kUncounted,  // no process called MPI_Init with ondeloc's library, or ondeloc left it alone
   kSilent,     // the ranks sent each other nothing
   kMoved,      // ranks moved, or would have
   kShort,      // no decision was due before the end

@@ -17,6 +17,7 @@
 #include "mapcore/options/option_enums.h"
 #include "mapcore/options/options.h"
 #include "mapcore/profile/job_report.h"
+#include "mapcore/report/report.h"
 #include "mapcore/report/report_version.h"
 
 namespace ondeloc {
@@ -280,6 +281,7 @@ Result<ReportRun> run_of_json(const ReportJson& report, const std::string& name)
   out.use = use_of(report);
   for (const ReportJson& note : field(report, "notes"))
     if (note.is_string()) out.notes.push_back(plain(note));
+  out.run.left_alone = !out.run.attached && !tells_nobody_called(out.notes);
   return out;
 }
 

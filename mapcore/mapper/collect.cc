@@ -225,6 +225,7 @@ Run run_of(const Report& report) {
   run.bound_once = report.mode == mode_name(Mode::kStatic);
   run.attached = std::any_of(report.ranks.begin(), report.ranks.end(),
                              [](const ReportRank& rank) { return rank.pid > 0; });
+  run.left_alone = !run.attached && !tells_nobody_called(report.notes);
   run.bytes = sum_of(report.matrix);
   run.off_node_bytes = sum_of(report.off_node);
   run.crossing_at_start = report.remote_share_before;

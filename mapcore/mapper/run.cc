@@ -445,8 +445,9 @@ class OnlineMapper {
       lines.push_back(
           fmt::format("{}: predictions use numbers {}", report.node, measured_->source()));
     if (report.remaps > 0) return;
-    for (const std::string& note : report.notes)
-      lines.push_back(fmt::format("{}: {}", report.node, note));
+    for (const std::string& note : report.notes)  // the verdict has told one of them
+      if (note != kNobodyCalled || config_.options.mode != Mode::kOnline)
+        lines.push_back(fmt::format("{}: {}", report.node, note));
   }
 
   const MapperConfig& config_;

@@ -5,6 +5,7 @@
 // traffic. Thread safety: values.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -173,5 +174,13 @@ struct Report {
   bool is_complete = true;  // false: the step was still running
   std::vector<std::string> notes;
 };
+
+// The note of a report without counts where no process had ondeloc's library. Without this note
+// ondeloc left the processes alone, and another note tells why.
+inline constexpr const char* kNobodyCalled =
+    "no process called MPI_Init with ondeloc's library: nothing was counted or moved";
+inline bool tells_nobody_called(const std::vector<std::string>& notes) {
+  return std::find(notes.begin(), notes.end(), kNobodyCalled) != notes.end();
+}
 
 }  // namespace ondeloc

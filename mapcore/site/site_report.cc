@@ -18,7 +18,8 @@ constexpr auto kFates = std::to_array<FateRow>({
     {StepFate::kStayed, "stayed", "no better mapping, or a rule forbade the move"},
     {StepFate::kMissed, "missed", "a better mapping was found and not applied"},
     {StepFate::kMoved, "moved", "ranks were moved"},
-    {StepFate::kUncounted, "uncounted", "no process called MPI_Init with ondeloc's library"},
+    {StepFate::kUncounted, "uncounted",
+     "no process called MPI_Init with ondeloc's library, or ondeloc left it alone"},
     {StepFate::kUnfinished, "unfinished", "still runs, or was killed with its mapper"},
 });
 

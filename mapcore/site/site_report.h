@@ -24,7 +24,7 @@ enum class StepFate {
   kStayed,      // no better mapping was found, or a rule forbade the move
   kMissed,      // a better mapping was found and not applied
   kMoved,       // ranks were moved
-  kUncounted,   // no process called MPI_Init with ondeloc's library
+  kUncounted,   // no process called MPI_Init with ondeloc's library, or ondeloc left it alone
   kUnfinished,  // the report is preliminary: the step runs, or it was killed with its mapper
 };
 struct FateRow {

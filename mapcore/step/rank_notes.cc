@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "mapcore/report/report.h"
+
 namespace ondeloc {
 namespace {
 
@@ -82,6 +84,13 @@ std::optional<std::string> about(const Ranks& ranks, const Condition& holds, con
 
 bool has_attached(const RankState& state) { return state.attached() || state.gone != 0; }
 
+// True if the process has called MPI_Init and tells itself why it does not count.
+bool was_left_alone(const RankState& state) {
+  constexpr std::uint32_t kReasons = ONDELOC_NOTE_WORLD_SIZE | ONDELOC_NOTE_FOREIGN_JOB |
+                                     ONDELOC_NOTE_UNKNOWN_MPI | ONDELOC_NOTE_SINGLETON;
+  return (state.notes & kReasons) != 0;
+}
+
 // A process that is not a descendant of the task: its row is read, but the mapper may not move it.
 bool is_stranger(const RankState& state) { return state.refused && !state.attached(); }
 
@@ -89,8 +98,7 @@ void add_attach_note(const Ranks& ranks, std::vector<RankNote>& notes) {
   const auto counted = count_of(
       ranks, [](const RankState& state) { return has_attached(state) || is_stranger(state); });
   if (counted == 0) {
-    notes.push_back(
-        {"no process called MPI_Init with ondeloc's library: nothing was counted or moved", false});
+    if (count_of(ranks, was_left_alone) == 0) notes.push_back({kNobodyCalled, false});
   } else if (counted < ranks.count()) {
     notes.push_back({fmt::format("{} of {} ranks called MPI_Init with ondeloc's library", counted,
                                  ranks.count()),

@@ -125,6 +125,10 @@ TEST_CASE("a run that nothing was counted of does not say that its ranks sent no
   run.attached = false;
   CHECK(outcome(run) == Outcome::kUncounted);
   CHECK(verdict(run) == "nothing was counted: no process called MPI_Init with ondeloc's library");
+  run.left_alone = true;
+  CHECK(verdict(run) ==
+        "nothing was counted: ondeloc left the processes that called MPI_Init alone; the notes say "
+        "why");
   run.off_node_bytes = 5e6;  // of processes from outside the tasks
   CHECK(verdict(run) ==
         "nothing to map: the ranks of this node sent each other nothing; 5 MB went to other nodes");

@@ -5,6 +5,7 @@
 
 #include <ctime>
 
+#include "mapcore/report/report.h"
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -65,9 +66,13 @@ TEST_CASE("bytes that are in no interval are known, from the sums of a report to
     CHECK(outcome_of(cell, 5, parts) == Outcome::kShort);
   }
   CHECK(outcome_of("", 0, ReportParts::kWhole) == Outcome::kSilent);  // sent to other nodes only
-  const auto uncounted = parse_report_run(R"({"intervals":[],"ranks":[{"rank":0,"pid":0}]})", "r");
-  REQUIRE(uncounted.ok());
-  CHECK(outcome(uncounted->run) == Outcome::kUncounted);
+  for (const std::string note : {kNobodyCalled, "rank 0: left alone"}) {
+    const auto uncounted = parse_report_run(
+        R"({"intervals":[],"ranks":[{"rank":0,"pid":0}],"notes":[")" + note + R"("]})", "r");
+    REQUIRE(uncounted.ok());
+    CHECK(outcome(uncounted->run) == Outcome::kUncounted);
+    CHECK(uncounted->run.left_alone == (note != kNobodyCalled));
+  }
 }
 
 TEST_CASE("the sums of a report are read without its large parts, which have to be JSON too") {
