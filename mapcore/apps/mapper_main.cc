@@ -14,6 +14,7 @@
 #include "mapcore/apps/mapper_setup.h"
 #include "mapcore/apps/mapper_threads.h"
 #include "mapcore/mapper/bind_static.h"
+#include "mapcore/mapper/cpu_seconds.h"
 #include "mapcore/mapper/run.h"
 #include "mapcore/options/mapper_arguments.h"
 #include "mapcore/options/mapper_messages.h"
@@ -67,6 +68,7 @@ MapperConfig config_of(const MapperArguments& call, Options options) {
   config.restarts = static_cast<std::uint32_t>(std::max(call.restarts, 0));
   config.rank_library = call.rank_library;
   config.log = call.log;
+  config.seconds_before = cpu_seconds();  // to start a program takes no less
   config.no_events = call.no_events;
   config.read_rows = std::find(call.test_switches.begin(), call.test_switches.end(),
                                kSwitchNoRows) == call.test_switches.end();

@@ -137,6 +137,7 @@ class OnlineMapper {
     // The time for which the step was stopped belongs to no interval, and not to the run.
     const auto stopped =
         step_.wait(until, listens, [this](const Record& record) { on_record(record); });
+    born_ += stopped;
     started_ += stopped;
     interval_started_ += stopped;
   }
@@ -387,7 +388,7 @@ class OnlineMapper {
     for (std::string& note : threads_.notes()) report.notes.push_back(std::move(note));
     report.events = events_.totals();
     report.energy = energy_;
-    report.wall_ms = 1000 * seconds_between(started_, Clock::now());
+    report.wall_ms = 1000 * (config_.seconds_before + seconds_between(born_, Clock::now()));
     report.mapper_cpu_ms = 1000 * cpu_seconds();
     collect_report({config_, step_.view(), machine_ ? *machine_ : Machine{}, ranks(), counters_,
                     placement_.get(), round_.get(), gpus_ ? &*gpus_ : nullptr,
@@ -475,6 +476,7 @@ class OnlineMapper {
   LiveReport live_;
   std::vector<std::string> lines_;
   std::vector<std::pair<std::string, std::string>> origin_;  // read while the ranks run
+  Clock::time_point born_ = Clock::now();
   Clock::time_point started_, interval_started_, heard_, cpuset_read_, restored_, sampled_;
   bool plan_failed_ = false;
   bool over_ = false;

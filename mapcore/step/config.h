@@ -22,6 +22,7 @@ struct MapperConfig {
   std::uint32_t restarts = 0;  // of a requeued job
   std::string rank_library;    // path on the node; empty: nobody looks whether containers have it
   SiteLog log = SiteLog::kNone;
+  double seconds_before = 0;    // life of this process before run_mapper(), as far as it is known
   std::string raised_interval;  // raised_interval(), for the notes
   std::string no_events;        // why nobody listens to events, for the notes; empty: somebody does
   std::string devices_root;  // for tests: the tree of /proc and /sys in which GPUs are looked for

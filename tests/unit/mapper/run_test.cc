@@ -580,6 +580,16 @@ TEST_CASE("no interval has the time for which the step was stopped, and the repo
   CHECK(report["notes"].dump().find("the step was stopped for") != std::string::npos);
 }
 
+TEST_CASE("the life of the mapper has the start of its program, as its CPU time has") {
+  const Step step(std::vector<CpuSet>(kRanks, *get_affinity(0)),
+                  std::vector<Habit>(kRanks, Habit{.attaches = false}));
+  const std::string pattern = temporary_report();
+  auto config = config_for(step, pattern);
+  config.seconds_before = 7000;
+  (void)run_mapper(config);
+  CHECK(take_json(expand_pattern(pattern, 17, 3, "n1"))["totals"]["wall_ms"] > 7'000'000);
+}
+
 std::ptrdiff_t shared_by(const std::vector<CpuSet>& masks, int cpu) {
   return std::count_if(masks.begin(), masks.end(),
                        [&](const CpuSet& mask) { return mask.test(PuOs(cpu)); });
