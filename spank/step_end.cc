@@ -77,6 +77,11 @@ void log_late_end(const Step& step, int last_status) {
     log_to_site(step,
                 "the mapper is not done 10 s after the last task: the report in report-dir= may be "
                 "missing");
+  } else if (step.request.options.verbose) {
+    log_to_requester(step, "the mapper is not done 1 s after the last task: its lines are missing");
+  } else if (step.request.site.log != SiteLog::kNone) {
+    log_to_site(step,
+                "the mapper is not done 1 s after the last task: the line of log= is missing");
   }
 }
 

@@ -142,6 +142,22 @@ TEST_CASE("a mapper that never started is not missed, and one that hangs costs a
   const Ended hangs("online");
   hangs.say(kStarted);
   CHECK(hangs.told().empty());  // no file, no word; the wait has ended
+  CHECK(hangs.told(kKilled).empty());
+}
+
+TEST_CASE("lines that do not come are missed by those who asked for them") {
+  Ended user("online,verbose");
+  user.say(kStarted);
+  CHECK(user.told() ==
+        Lines{"ondeloc: the mapper is not done 1 s after the last task: its lines are missing"});
+  Ended site("online");
+  site.step.request.site.log = SiteLog::kLine;
+  site.say(kStarted);
+  FakeSpank& fake = use_fake();
+  relay_mapper_messages(site.step, 0);
+  CHECK(fake.user_lines.empty());
+  REQUIRE(fake.log_lines.size() == 1);
+  CHECK(fake.log_lines[0].ends_with("the line of log= is missing"));
 }
 
 namespace {
