@@ -60,7 +60,8 @@ def interleaved_memory_stays():
     watched, went = memory_step("interleaved", "auto", is_even, before=["numactl", "--interleave=all"])
     notes = watched.report["notes"]
     told = [cpu_list(note.split()[1].rstrip(":")) for note in notes if note.endswith(": interleaved pages stay where they are")]
-    check(told == [sorted(went)], f"{went} moved, said was {notes}")  # lists of ranks look as those of CPUs
+    # Lists of ranks look as those of CPUs. Before all have sent, another rank may move, and come back later.
+    check(len(told) == 1 and set(went) <= set(told[0]), f"{went} moved, said was {notes}")
     return f"{len(went)} ranks moved, their interleaved pages did not"
 
 
