@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -86,6 +87,7 @@ std::vector<std::string> watch_step(const MapperArguments& call) {
 }
 
 int run_check(const MapperArguments& call) {
+  std::signal(SIGXFSZ, SIG_IGN);  // `ulimit -f` is an error like a full disk
   forbid_unneeded_calls();
   auto options = parse_options(call.options);
   if (!options) return fail(options.error().message());

@@ -113,7 +113,9 @@ Status ProfileWriter::check(const std::string& path) {
   if (!existing) return std::move(existing).error();
   if (*existing) return check_existing(*place, **existing);
   auto file = PendingFile::create(*place, O_RDWR);
-  return file ? Status() : Status(std::move(file).error());
+  if (!file) return std::move(file).error();
+  // A full disk may have room for the entry of a file and none for its first page.
+  return write_to(file->fd(), std::string(4096, '\0'), place->label() + " cannot be written");
 }
 
 Result<ProfileWriter> ProfileWriter::create(const std::string& path,

@@ -55,7 +55,8 @@ class ProfileWriter {
   // code EWOULDBLOCK. File systems without locks do not prevent two writers.
   static Result<ProfileWriter> create(const std::string& path,
                                       const profile_format::FileHeader& header);
-  // Writes nothing; an error if create() would refuse the file. A file that is only locked is good.
+  // Leaves nothing; an error if create() would refuse the file, or has no room for it. A file that
+  // is only locked is good.
   static Status check(const std::string& path);
   // Writes into an open, empty file that will have this name (base/new_file.h).
   static Result<ProfileWriter> over(UniqueFd fd, const std::string& name,

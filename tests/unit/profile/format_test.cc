@@ -352,6 +352,20 @@ TEST_CASE("another user's link or file in a folder like /tmp never takes a profi
   }
 }
 
+TEST_CASE("a check of a target on a full disk says so, and leaves nothing") {
+  const TempDir dir;
+  struct rlimit before {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit none { 0, before.rlim_max };
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+  const Status checked = ProfileWriter::check(dir.file("new"));
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  REQUIRE(!checked.ok());
+  CHECK(checked.error().message().find("cannot be written: File too large") != std::string::npos);
+  CHECK(dir.files() == 0);
+}
+
 TEST_CASE("a full disk leaves the complete blocks and one error") {
   const TempDir dir;
   struct rlimit before {};
