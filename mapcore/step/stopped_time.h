@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time in which neither the ranks nor this process ran: scontrol suspend and gang scheduling with
-// proctrack/cgroup, which freezes the mapper and the recorder with the ranks, or a virtual machine
-// that was paused. The process sees it as a wait that ends much later than it should. Other
-// proctrack plugins stop the ranks alone. This is not noticed, and the step looks idle: finding it
-// out would take a look into /proc for each rank and interval. Thread safety: for one thread.
+// proctrack/cgroup, which freezes the mapper and the recorder two seconds after it has stopped the
+// ranks, or a virtual machine that was paused. The process sees it as a wait that ends much later
+// than it should. Other proctrack plugins stop the ranks alone. This is not noticed, and the step
+// looks idle: finding it out would take a look into /proc for each rank and interval. Thread
+// safety: for one thread.
 #pragma once
 
 #include <fmt/format.h>
