@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -69,7 +71,8 @@ MapperConfig config_of(const MapperArguments& call, Options options) {
   config.restarts = static_cast<std::uint32_t>(std::max(call.restarts, 0));
   config.rank_library = call.rank_library;
   config.log = call.log;
-  config.seconds_before = cpu_seconds();  // to start a program takes no less
+  // To start the program has taken no less than its CPU time.
+  config.born -= std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * cpu_seconds()));
   config.no_events = call.no_events;
   config.read_rows = std::find(call.test_switches.begin(), call.test_switches.end(),
                                kSwitchNoRows) == call.test_switches.end();

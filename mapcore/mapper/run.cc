@@ -388,8 +388,8 @@ class OnlineMapper {
     for (std::string& note : threads_.notes()) report.notes.push_back(std::move(note));
     report.events = events_.totals();
     report.energy = energy_;
-    report.wall_ms = 1000 * (config_.seconds_before + seconds_between(born_, Clock::now()));
     report.mapper_cpu_ms = 1000 * cpu_seconds();
+    report.wall_ms = 1000 * seconds_between(born_, Clock::now());
     collect_report({config_, step_.view(), machine_ ? *machine_ : Machine{}, ranks(), counters_,
                     placement_.get(), round_.get(), gpus_ ? &*gpus_ : nullptr,
                     arranger_ ? &*arranger_ : nullptr, &pages_, live},
@@ -476,7 +476,7 @@ class OnlineMapper {
   LiveReport live_;
   std::vector<std::string> lines_;
   std::vector<std::pair<std::string, std::string>> origin_;  // read while the ranks run
-  Clock::time_point born_ = Clock::now();
+  Clock::time_point born_ = config_.born;
   Clock::time_point started_, interval_started_, heard_, cpuset_read_, restored_, sampled_;
   bool plan_failed_ = false;
   bool over_ = false;

@@ -22,12 +22,13 @@ struct MapperConfig {
   std::uint32_t restarts = 0;  // of a requeued job
   std::string rank_library;    // path on the node; empty: nobody looks whether containers have it
   SiteLog log = SiteLog::kNone;
-  double seconds_before = 0;    // life of this process before run_mapper(), as far as it is known
   std::string raised_interval;  // raised_interval(), for the notes
   std::string no_events;        // why nobody listens to events, for the notes; empty: somebody does
   std::string devices_root;  // for tests: the tree of /proc and /sys in which GPUs are looked for
   std::string nvml;          // for tests: the library in place of NVIDIA's; empty: that one
-  bool read_rows = true;     // false: test switch no-rows
+  // When this process began, as far as it is known.
+  std::chrono::steady_clock::time_point born = std::chrono::steady_clock::now();
+  bool read_rows = true;  // false: test switch no-rows
   // The rows tell all that a SAMPLE tells. An event takes a rank, slurmstepd and the mapper far
   // more time than a row, so it is asked for rarely: as a check, and for the user who looks at
   // events.

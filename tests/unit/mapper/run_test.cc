@@ -585,7 +585,7 @@ TEST_CASE("the life of the mapper has the start of its program, as its CPU time 
                   std::vector<Habit>(kRanks, Habit{.attaches = false}));
   const std::string pattern = temporary_report();
   auto config = config_for(step, pattern);
-  config.seconds_before = 7000;
+  config.born -= std::chrono::seconds(7000);
   (void)run_mapper(config);
   CHECK(take_json(expand_pattern(pattern, 17, 3, "n1"))["totals"]["wall_ms"] > 7'000'000);
 }
