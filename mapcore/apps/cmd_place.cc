@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <memory>
 
@@ -17,6 +16,7 @@
 #include "mapcore/base/new_file.h"
 #include "mapcore/base/ranges_text.h"
 #include "mapcore/base/read_file.h"
+#include "mapcore/base/shell_word.h"
 #include "mapcore/base/text.h"
 #include "mapcore/comm/matrix_io.h"
 #include "mapcore/map/lama.h"
@@ -122,18 +122,6 @@ std::string to_json_text(const std::vector<LayoutRow>& rows, const std::vector<N
     out["nodes"].push_back(std::move(node));
   }
   return json_text(out);
-}
-
-// In quotes if a shell would not take it as one word.
-std::string shell_word(const std::string& text) {
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c >= 0x80 ||
-           std::string_view("/._-+=:@%").find(c) != std::string_view::npos;
-  };
-  if (std::all_of(text.begin(), text.end(), is_plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
 }
 
 // PREFIX.hosts: one host for each rank, in the order of ranks, as SLURM_HOSTFILE has them.

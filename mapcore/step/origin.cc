@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "mapcore/base/read_file.h"
+#include "mapcore/base/shell_word.h"
 
 namespace ondeloc {
 namespace {
@@ -22,15 +23,6 @@ const RankState* first_attached(const Ranks& ranks) {
   for (const LocalRank local : ranks.ids())
     if (ranks.at(local).attached()) return &ranks.at(local);
   return nullptr;
-}
-
-std::string quoted(std::string_view word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return std::string(word);
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
 }
 
 std::string date_text() {
@@ -49,7 +41,7 @@ std::string command_text(std::string_view words) {
   std::string text;
   while (!words.empty() && text.size() < kMostShown) {
     const std::size_t end = std::min(words.find('\0'), words.size());
-    text += (text.empty() ? "" : " ") + quoted(words.substr(0, end));
+    text += (text.empty() ? "" : " ") + shell_word(words.substr(0, end));
     words.remove_prefix(std::min(end + 1, words.size()));
   }
   if (text.size() > kMostShown) text.resize(kMostShown);
