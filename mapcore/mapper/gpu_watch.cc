@@ -20,11 +20,6 @@ constexpr unsigned kFullLookEvery = 8;
 // The kernel's name of the initial pid namespace (PROC_PID_INIT_INO).
 constexpr std::string_view kInitialPids = "pid:[4026531836]";
 
-// "rank 3", "ranks 0-2,7".
-std::string ranks_text(const RankList& ranks) {
-  return fmt::format("rank{} {}", ranks.count() == 1 ? "" : "s", ranks.to_list());
-}
-
 }  // namespace
 
 GpuWatch::GpuWatch(std::vector<Device> devices, std::string root, std::string nvml)
@@ -149,12 +144,12 @@ std::vector<std::string> GpuWatch::notes(const Ranks& ranks) const {
   std::vector<std::string> notes;
   if (!near.empty())
     notes.push_back(
-        fmt::format("GPUs: {} may be bound to CPUs near their GPUs only", ranks_text(near)));
+        fmt::format("GPUs: {} may be bound to CPUs near their GPUs only", near.to_words()));
   if (!unknown.empty())
     notes.push_back(
         fmt::format("GPUs: {} may not leave the NUMA node: ondeloc does not know which GPU each "
                     "uses, or where that GPU is",
-                    ranks_text(unknown)));
+                    unknown.to_words()));
   return notes;
 }
 

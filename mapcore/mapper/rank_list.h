@@ -21,6 +21,9 @@ class RankList {
   std::string to_list() const {  // "0-3,8"
     return ranges_text(std::vector<int>(ranks_.begin(), ranks_.end()));
   }
+  std::string to_words() const {  // "rank 3", "ranks 0-2,7"
+    return (count() == 1 ? "rank " : "ranks ") + to_list();
+  }
 
  private:
   std::set<int> ranks_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapcore/mapper/step_notes.h"
 
-#include <fmt/format.h>
-
 namespace ondeloc {
 
 void StepNotes::remove(WorldRank rank, const std::string& text) {
@@ -14,8 +12,7 @@ void StepNotes::remove(WorldRank rank, const std::string& text) {
 
 std::set<std::string> StepNotes::texts() const {
   std::set<std::string> all = of_step_;
-  for (const auto& [text, ranks] : of_ranks_)
-    all.insert(fmt::format("rank{} {}: {}", ranks.count() > 1 ? "s" : "", ranks.to_list(), text));
+  for (const auto& [text, ranks] : of_ranks_) all.insert(ranks.to_words() + ": " + text);
   return all;
 }
 
