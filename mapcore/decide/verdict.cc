@@ -60,6 +60,12 @@ struct Sums {
   std::map<DecisionKind, Looks> kinds;
 };
 
+double sum_of(const Run& run, double RunStep::*field) {
+  double sum = 0;
+  for (const RunStep& step : run.steps) sum += step.*field;
+  return sum;
+}
+
 void add_step(const RunStep& step, Sums& sums) {
   sums.cost += step.cost;
   if (!sums.remote_first) sums.remote_first = step.remote_before;
@@ -215,16 +221,10 @@ std::size_t intervals_of(const Run& run) {
   return intervals;
 }
 
-double bytes_of(const Run& run) {
-  double in_steps = 0;
-  for (const RunStep& step : run.steps) in_steps += step.bytes;
-  return std::max(in_steps, run.bytes);
-}
+double bytes_of(const Run& run) { return std::max(sum_of(run, &RunStep::bytes), run.bytes); }
 
 double off_node_bytes_of(const Run& run) {
-  double in_steps = 0;
-  for (const RunStep& step : run.steps) in_steps += step.off_node_bytes;
-  return std::max(in_steps, run.off_node_bytes);
+  return std::max(sum_of(run, &RunStep::off_node_bytes), run.off_node_bytes);
 }
 
 std::size_t remaps_of(const Run& run) {

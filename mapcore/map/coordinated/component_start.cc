@@ -2,7 +2,6 @@
 #include "mapcore/map/coordinated/component_start.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "mapcore/map/coordinated/tuning.h"
 
@@ -84,12 +83,12 @@ class Packing {
         best = static_cast<int>(k);
     return best;
   }
-  // Returns the place with the most free slots in the node, or anywhere if the node is -1 or full.
+  // Returns the place with the most free slots in the node, or anywhere if the node is -1.
   int roomiest(int node) const {
-    const bool any = node < 0 || free_of_node_[node] == 0;
     int best = -1;
     for (std::size_t p = 0; p < free_slots_.size(); ++p)
-      if ((any || places_.node_of[p] == node) && (best < 0 || free_slots_[p] > free_slots_[best]))
+      if ((node < 0 || places_.node_of[p] == node) &&
+          (best < 0 || free_slots_[p] > free_slots_[best]))
         best = static_cast<int>(p);
     return best;
   }
