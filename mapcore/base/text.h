@@ -3,6 +3,7 @@
 // pure functions. None throws but std::bad_alloc; a failed parse is an empty optional.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ std::optional<std::uint64_t> status_number(std::string_view text, std::string_vi
 // A finite decimal number, whole text, independent of the locale.
 std::optional<double> parse_double(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty pieces
+// The pieces point into the text, so the compiler refuses a text that ends with the expression.
+void split(std::same_as<std::string> auto&& text, char separator) = delete;
 std::string_view trim_blanks(std::string_view text);
 // True for the ASCII controls. Text for terminals and logs goes through printable() instead.
 inline bool is_control(unsigned char c) { return c < ' ' || c == 0x7f; }

@@ -31,7 +31,8 @@ std::string link_of(const std::string& path) {
 void add_children(pid_t pid, std::vector<pid_t>& processes) {
   for (const pid_t thread : read_threads(pid)) {
     const auto text = read_small_file(fmt::format("/proc/{}/task/{}/children", pid, thread));
-    for (const std::string_view word : split(text.value_or(""), ' ')) {
+    if (!text) continue;
+    for (const std::string_view word : split(*text, ' ')) {
       const auto child = parse_unsigned(trim_blanks(word), INT32_MAX);
       if (child && processes.size() < kMostProcesses)
         processes.push_back(static_cast<pid_t>(*child));

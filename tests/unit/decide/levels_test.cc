@@ -13,7 +13,8 @@ TEST_CASE("the table of levels fits 80 columns, whatever was sent") {
     traffic->messages.back() = 1.234e15;
   }
   change.after.messages.front() = 1;
-  const auto lines = split(level_table(change), '\n');
+  const std::string table = level_table(change);
+  const auto lines = split(table, '\n');
   REQUIRE(lines.size() == 4);
   for (const auto line : lines) CHECK(line.size() <= 79);
   CHECK(lines[2] ==
