@@ -12,7 +12,9 @@
 #include "mapcore/base/text.h"
 #include "mapcore/map/algorithms.h"
 #include "mapcore/map/coordinated/locality_start.h"
+#include "mapcore/map/coordinated/nodes_tell_all.h"
 #include "mapcore/map/coordinated/place.h"
+#include "mapcore/map/coordinated/solver.h"
 #include "mapcore/map/coordinated/tree_solve.h"
 
 namespace ondeloc {

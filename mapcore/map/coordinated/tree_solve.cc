@@ -2,19 +2,15 @@
 #include "mapcore/map/coordinated/tree_solve.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <map>
-#include <numeric>
 
 #include "mapcore/map/algorithms.h"
 #include "mapcore/map/coordinated/component_start.h"
 #include "mapcore/map/coordinated/cores.h"
 #include "mapcore/map/coordinated/locality_start.h"
 #include "mapcore/map/coordinated/place.h"
-#include "mapcore/map/coordinated/relabel.h"
+#include "mapcore/map/coordinated/tree_divide.h"
 #include "mapcore/map/coordinated/tree_exact.h"
-#include "mapcore/map/coordinated/tree_groups.h"
 #include "mapcore/map/coordinated/tree_order.h"
 #include "mapcore/map/coordinated/tree_relaxed.h"
 #include "mapcore/map/coordinated/tree_search.h"
@@ -24,38 +20,12 @@
 namespace ondeloc::coordinated {
 namespace {
 
-constexpr int kRough = -1;  // effort of a solution to compare with
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-bool are_in_proportion(const CostModel& model, int ranks) {
-  const double message_bytes = model.message_bytes(ranks);
-  for (std::size_t at = 0; at < model.byte_cost.size(); ++at) {
-    const double bytes = model.byte_factor(ranks) * model.byte_cost[at] * message_bytes;
-    const double messages = model.message_factor(ranks) * model.message_cost[at];
-    if (std::abs(messages - bytes) > tuning::kProportion * std::max(messages, bytes)) return false;
-  }
-  return true;
-}
-
-Part llcs_of(const MapRequest& request, const Mapping& mapping) {
-  Part part;
-  part.reserve(mapping.size());
-  for (const SlotIndex slot : mapping) part.push_back(request.slots[slot.value].seat.llc.value);
-  return part;
-}
-
-Part nodes_of(const TreeTarget& target, const Part& llcs) { return renamed(llcs, target.node_of); }
 
 class TreeSolver {
  public:
   TreeSolver(const MapRequest& request, int effort)
-      : request_(request),
-        effort_(effort),
-        ranks_(request),
-        over_nodes_(Target::from(request, ranks_.strength)),
-        tree_(request),
-        previous_(llcs_of(request, request.previous)),
-        search_(tree_, descent_limit()) {}
+      : request_(request), effort_(effort), problem_(request), search_(tree_, descent_limit()) {}
 
   Mapping run() {
     const double least = least_tree_cost(tree_);
@@ -78,9 +48,9 @@ class TreeSolver {
     if (previous_.empty() && find_cheapest()) return settle();
     if (needs_no_change()) return request_.previous;
     if (knows_ranks() && is_middling()) {
-      offer_best_of(solve_afresh());
+      offer_best_of(divide_afresh(problem_));
     } else {
-      offer_fresh_and_start(solve_afresh());
+      offer_fresh_and_start(divide_afresh(problem_));
       if (knows_ranks() && tree_.ranks <= tuning::kFewOnTree) offer_halves_and_relaxed();
     }
     if (has_inside() || effort_ > 1) search_.iterate(tuning::kSeed, work());
@@ -123,16 +93,6 @@ class TreeSolver {
   }
   // With one cache in each node the partition over the nodes has been searched for already.
   bool has_inside() const { return tree_.llcs > tree_.nodes; }
-  // True if some ranks exchange more with each other than with all others, which send alike to all.
-  // Packages with even loads may have nodes then with one heavy pair more than the others, and no
-  // single move or swap takes a pair to another node.
-  bool has_few_heavy() {
-    const Graph& skeleton = ranks_.skeleton();
-    if (!skeleton.is_thinned || skeleton.edges.empty()) return false;
-    for (int i = 0; i < skeleton.vertices; ++i)
-      if (skeleton.row(i).empty()) return true;
-    return false;
-  }
   // Few ranks on several caches in a node have many mappings that no single move or swap improves.
   bool is_hard() const { return tree_.ranks <= tuning::kFewOnTree && has_inside(); }
 
@@ -168,7 +128,7 @@ class TreeSolver {
   void offer_previous(const Part& fresh) {
     if (previous_.empty()) return;
     if (nodes_of(tree_, previous_) != nodes_of(tree_, fresh))
-      search_.offer(solve_inside(nodes_of(tree_, previous_)));
+      search_.offer(divide_nodes(problem_, nodes_of(tree_, previous_)));
     search_.offer(previous_);
   }
 
@@ -188,14 +148,14 @@ class TreeSolver {
   bool needs_no_change() {
     if (previous_.empty() || effort_ > 1 || is_less(cost_, now_)) return false;
     if (tree_.ranks <= tuning::kFewVertices || !search_.is_local_optimum(previous_)) return false;
-    const Part fresh = solve_inside(solve_nodes(kRough), kRough);
+    const Part fresh = divide_nodes(problem_, divide_over_nodes(problem_, kRough), kRough);
     const double now = tree_cost(tree_, previous_, kNoLimit, scratch_);
     return !is_less(tree_cost(tree_, fresh, now, scratch_), now);
   }
 
   // For few ranks: partitions into halves, and searches on smoother costs (tree_relaxed.h).
   void offer_halves_and_relaxed() {
-    search_.offer(solve_halves());
+    search_.offer(divide_by_halves(problem_));
     for (const Relaxation& how : tuning::kRelaxations)
       offer_relaxed(search_.best(), how, tuning::kRelaxedWork * tree_.ranks);
   }
@@ -204,7 +164,7 @@ class TreeSolver {
   // of them by way of a smoother cost, besides the one from the present mapping.
   void offer_best_of(const Part& fresh) {
     offer_previous(fresh);
-    for (const Part& part : {fresh, solve_halves(), best_start_}) search_.adopt(part);
+    for (const Part& part : {fresh, divide_by_halves(problem_), best_start_}) search_.adopt(part);
     const Part best = search_.best();
     offer_relaxed(best, tuning::kRelaxedLoads, 0);
     search_.offer(best);
@@ -230,7 +190,7 @@ class TreeSolver {
   // in a node, from even loads too. More rounds never give a higher cost than fewer rounds.
   void search_on() {
     if (effort_ < 2) return;
-    search_.offer(solve_inside(solve_nodes(tuning::kTreeNodeEffort), 1));
+    search_.offer(divide_nodes(problem_, divide_over_nodes(problem_, tuning::kTreeNodeEffort), 1));
     const Part even = has_inside() ? llcs_of(request_, even_loads()) : Part();
     for (int round = 1; round < effort_; ++round) {
       const std::uint64_t seed = tuning::kSeed + static_cast<std::uint64_t>(round);
@@ -244,7 +204,7 @@ class TreeSolver {
   // leads there from the best partition: each of them makes only one of many full resources less
   // full.
   Mapping even_loads() const {
-    return place_on_slots(request_, balance_start(ranks_.view, over_nodes_));
+    return place_on_slots(request_, balance_start(problem_.ranks.view, problem_.over_nodes));
   }
   // Returns the best partition of a search of its own; an empty one if `start` is empty.
   Part searched_from(const Part& start, std::uint64_t seed) const {
@@ -303,15 +263,16 @@ class TreeSolver {
   }
   void add_starts() {
     keep_cheaper(even_loads());
-    const Part groups = component_start(ranks_.skeleton(), ranks_.rows,
+    const Part groups = component_start(problem_.ranks.skeleton(), problem_.ranks.rows,
                                         {tree_.capacity, tree_.node_of, tree_.per_node});
     if (!groups.empty()) keep_cheaper(place_on_slots(request_, groups, PlaceBy::kLlc));
-    levels_ = levels_of(ranks_.skeleton(), over_nodes_);
+    problem_.levels = levels_of(problem_.ranks.skeleton(), problem_.over_nodes);
     if (tree_.ranks <= tuning::kAllStarts) {
       keep_cheaper(*map_random(request_, ""));
-      keep_cheaper(place_on_slots(
-          request_,
-          locality_start(tree_distances(request_.machine), ranks_, over_nodes_, levels_).part));
+      keep_cheaper(
+          place_on_slots(request_, locality_start(tree_distances(request_.machine), problem_.ranks,
+                                                  problem_.over_nodes, problem_.levels)
+                                       .part));
       keep_cheaper(*map_ondeloc(request_, ""));
     }
     take_best_start();
@@ -339,122 +300,11 @@ class TreeSolver {
         .total;
   }
 
-  Part solve_afresh() {
-    const CacheGroups packages = packages_of(tree_, request_.model);
-    if (packages.empty()) return solve_inside(solve_nodes(is_sparse() ? 1 : 0));
-    Part by_packages = solve_packages(packages);
-    if (!has_few_heavy()) return by_packages;
-    Part by_nodes = solve_inside(solve_nodes(0));
-    const double of_packages = tree_cost(tree_, by_packages, kNoLimit, scratch_);
-    const bool is_less = tree_cost(tree_, by_nodes, kNoLimit, scratch_) < of_packages;
-    return is_less ? std::move(by_nodes) : std::move(by_packages);
-  }
-
-  Part solve_nodes(int effort) {
-    const Part previous = previous_.empty() ? Part() : nodes_of(tree_, previous_);
-    if (has_nothing_to_gain(over_nodes_))
-      return previous.empty() ? packed_start(ranks_.view, over_nodes_) : previous;
-    const std::vector<double> distances = tree_distances(request_.machine);
-    return solve_partition({ranks_, over_nodes_, distances, previous, effort, &levels_});
-  }
-
-  // Partitions the ranks of every node over the caches of the node.
-  Part solve_inside(const Part& over_nodes, int effort = 0) const {
-    return solve_inside(over_nodes, caches_by_node(tree_), effort);
-  }
-
-  Part solve_inside(const Part& over_groups, const CacheGroups& groups, int effort) const {
-    Part part(over_groups.size(), 0);
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      std::vector<int> members;
-      for (std::size_t i = 0; i < over_groups.size(); ++i)
-        if (over_groups[i] == static_cast<int>(g)) members.push_back(static_cast<int>(i));
-      if (members.empty()) continue;
-      const Part own = solve_node(members, groups[g], effort);
-      for (std::size_t i = 0; i < members.size(); ++i) part[members[i]] = groups[g][own[i]];
-    }
-    return part;
-  }
-
-  Part solve_node(const std::vector<int>& members, const std::vector<int>& llcs, int effort) const {
-    RankGraph ranks(ranks_.view, members);
-    Part previous;
-    for (const int rank : members) {
-      if (previous_.empty()) break;
-      const auto at = std::find(llcs.begin(), llcs.end(), previous_[rank]);
-      if (at == llcs.end()) continue;
-      previous.push_back(static_cast<int>(at - llcs.begin()));
-    }
-    // If some ranks come from other nodes, there is no previous partition of this node.
-    if (previous.size() != members.size()) previous.clear();
-    return solve_groups(ranks, each_alone(llcs), previous, effort);
-  }
-
-  Part solve_groups(RankGraph& ranks, const CacheGroups& groups, const Part& previous,
-                    int effort) const {
-    const Target target = target_over(groups, tree_, request_.model, ranks);
-    if (has_nothing_to_gain(target))
-      return previous.empty() ? packed_start(ranks.view, target) : previous;
-    std::vector<double> distances(groups.size() * groups.size(), 1);
-    for (std::size_t g = 0; g < groups.size(); ++g) distances[g * groups.size() + g] = 0;
-    return solve_partition({ranks, target, distances, previous, effort});
-  }
-
-  // Partitions the ranks over two halves of the caches, then over the halves of each half, and so
-  // on. Parts of a grid are stripes then, in which all ranks have as many partners outside; a
-  // partition over all caches at once has corners. Returns an empty partition for two caches: their
-  // halves are the partition over all.
-  Part solve_halves() const {
-    if (tree_.llcs < 3) return {};
-    std::vector<int> members(static_cast<std::size_t>(tree_.ranks)), llcs;
-    std::iota(members.begin(), members.end(), 0);
-    for (const std::vector<int>& node : caches_by_node(tree_))
-      llcs.insert(llcs.end(), node.begin(), node.end());
-    Part part(members.size(), 0);
-    halve(members, llcs, part);
-    return part;
-  }
-  void halve(const std::vector<int>& members, const std::vector<int>& llcs, Part& part) const {
-    if (llcs.size() == 1 || members.empty()) {
-      for (const int rank : members) part[rank] = llcs.front();
-      return;
-    }
-    const auto middle = llcs.begin() + static_cast<std::ptrdiff_t>(llcs.size() / 2);
-    const CacheGroups halves = {{llcs.begin(), middle}, {middle, llcs.end()}};
-    RankGraph ranks(ranks_.view, members, tuning::kFarOfHalves);
-    const Part own = solve_groups(ranks, halves, {}, effort_of_halves());
-    for (std::size_t half = 0; half < halves.size(); ++half) {
-      std::vector<int> inside;
-      for (std::size_t i = 0; i < members.size(); ++i)
-        if (own[i] == static_cast<int>(half)) inside.push_back(members[i]);
-      halve(inside, halves[half], part);
-    }
-  }
-  int effort_of_halves() const {
-    if (tree_.ranks <= tuning::kFewOnTree) return tuning::kHalvesEffort;
-    return is_sparse() ? 1 : kRough;
-  }
-  bool is_sparse() const {
-    return ranks_.view.edges.size() <= tuning::kSparseEdges * ranks_.strength.size();
-  }
-
-  // Partitions the ranks over the packages, and then over all caches of each.
-  Part solve_packages(const CacheGroups& packages) {
-    Part previous;
-    for (const int llc : previous_)
-      for (std::size_t g = 0; g < packages.size(); ++g)
-        if (std::count(packages[g].begin(), packages[g].end(), llc) > 0)
-          previous.push_back(static_cast<int>(g));
-    return solve_inside(solve_groups(ranks_, packages, previous, 0), packages, 0);
-  }
-
   const MapRequest& request_;
   int effort_;
-  RankGraph ranks_;
-  Target over_nodes_;  // the target of the partition over the nodes
-  Levels levels_;      // of the ranks, for that target
-  TreeTarget tree_;
-  Part previous_;
+  TreeProblem problem_;
+  const TreeTarget& tree_ = problem_.tree;
+  const Part& previous_ = problem_.previous;
   TreeSearch search_;
   Mapping mapping_;  // the cheapest mapping so far
   double cost_ = 0, now_ = 0;
@@ -465,26 +315,6 @@ class TreeSolver {
 };
 
 }  // namespace
-
-bool nodes_tell_all(const MapRequest& request) {
-  const CostModel& model = request.model;
-  if (model.llcs != model.nodes || !model.port.empty() || model.knows_ranks) return false;
-  if (model.adapters.count(request.off_node)) return false;
-  const auto pairs = static_cast<std::size_t>(model.nodes * (model.nodes - 1) / 2);
-  if (model.link_capacity.size() != pairs) return false;
-  const Traffic& raw = *request.raw;
-  if (model.weight == Weight::kBytes || raw.total_messages() == 0)
-    return !model.byte_cost_is_shared;
-  if (model.weight == Weight::kTime && !are_in_proportion(model, raw.ranks())) return false;
-  std::map<std::pair<int, int>, int> cores, l2s;
-  for (const Slot& slot : request.slots) {
-    if (slot.seat.core >= 0 && ++cores[{slot.seat.llc.value, slot.seat.core}] > 1) return false;
-    if (slot.seat.l2 >= 0 && ++l2s[{slot.seat.llc.value, slot.seat.l2}] > 1 &&
-        model.message_cost_inside[1] != model.message_cost_inside[2])
-      return false;
-  }
-  return true;
-}
 
 Mapping solve_on_tree(const MapRequest& request, int effort) {
   Mapping mapping = TreeSolver(request, effort).run();
