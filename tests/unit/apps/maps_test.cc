@@ -651,7 +651,7 @@ TEST_CASE("bash completes what there is, and nothing from the examples") {
   };
   CHECK(completed("''") ==
         " map evaluate compare place replay report explain top site heatmap algorithms topology "
-        "measure profile threads \n");
+        "measure profile threads help \n");
   CHECK(completed("threads ''") == " record \n");
   CHECK(completed("threads record --sa") == " --sample \n");
   CHECK(completed("help rep") == " replay report \n");
@@ -667,6 +667,10 @@ TEST_CASE("bash completes what there is, and nothing from the examples") {
   CHECK(completed("profile heatmap p --scale l") == " log linear \n");
   CHECK(completed("compare -a p") == " packed \n");
   CHECK(completed("map -m ''") == "  \n");
+  CHECK(completed("place --on") == "  \n");  // an example has srun --ondeloc
+  CHECK(completed("map --format = rank") == " rankfile \n");
+  CHECK(completed("map --format=rank") == " --format=rankfile \n");
+  CHECK(completed("compare -a packed,sc") == " packed,scatter \n");
 }
 
 TEST_CASE("a profile of threads becomes a rankfile with the threads of a rank") {
