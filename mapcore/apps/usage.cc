@@ -96,6 +96,23 @@ std::string missing_option(const CLI::App& command) {
   return "";
 }
 
+// CLI11's own sentences about the number of values tell its types ("1 required TEXT missing"), and
+// those about extra words leave out the command.
+std::string sentence_of(const CLI::ParseError& error, const CLI::App& command) {
+  const std::string text = error.what();
+  const std::string option = text.substr(0, text.find(':'));
+  if (error.get_name() == "ArgumentMismatch" && text.ends_with(" missing"))
+    return option + " needs a value";
+  if (error.get_name() == "ArgumentMismatch" && text.find(" At Most ") != text.npos)
+    return option + " is given more than once; give it once";
+  // The name of an ExtrasError is that of the command.
+  const std::vector<std::string> extra = command.remaining();
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError) || extra.empty())
+    return text;
+  return fmt::format("'{}' is one word too many; '{}' takes fewer", shorten(extra.front()),
+                     path_of(command));
+}
+
 int print_help(const CLI::App& app, const CLI::ParseError& error) {
   app.exit(error);
   if (std::cout.flush()) return 0;
@@ -124,7 +141,8 @@ int tell_usage(CLI::App& app, const CLI::ParseError& error, const std::vector<st
   if (error.get_name() == "RequiredError" && has_commands)
     return say_wrong(fmt::format("'{}' needs a command", path_of(*command)), *command);
   const std::string missing = error.get_name() == "RequiredError" ? missing_option(*command) : "";
-  return say_wrong(missing.empty() ? error.what() : missing + " is required", *command);
+  return say_wrong(missing.empty() ? sentence_of(error, *command) : missing + " is required",
+                   *command);
 }
 
 }  // namespace ondeloc::cli

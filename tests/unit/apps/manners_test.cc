@@ -183,6 +183,21 @@ TEST_CASE("a file that is missing is called as --help calls it") {
             .err.starts_with("ondeloc: --mapping is required\n"));
 }
 
+TEST_CASE("a value that is missing, given twice or one too many is told in a sentence") {
+  const TempDir dir;
+  const auto told = [&](std::vector<std::string> words) {
+    const Ran ran = run_command(dir, std::move(words));
+    CHECK(ran.status == 2);
+    return ran.err.substr(0, ran.err.find('\n'));
+  };
+  CHECK(told({"map", "a.mat", "-n"}) == "ondeloc: --ranks needs a value");
+  CHECK(told({"map", "a.mat", "--format="}) == "ondeloc: --format needs a value");
+  CHECK(told({"map", "a.mat", "-t", "a", "-t", "b"}) ==
+        "ondeloc: --topology is given more than once; give it once");
+  CHECK(told({"map", "a.mat", "b.mat"}) ==
+        "ondeloc: 'b.mat' is one word too many; 'ondeloc map' takes fewer");
+}
+
 TEST_CASE("explain tells what was decided in each interval, and at which rule it failed") {
   const TempDir dir;
   write_inputs(dir);
