@@ -6,7 +6,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/zsh_directory.cmake)
 set(ondeloc_directories
     ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_LIBDIR}/ondeloc ${CMAKE_INSTALL_LIBDIR}/slurm ${CMAKE_INSTALL_LIBEXECDIR}/ondeloc
     ${CMAKE_INSTALL_SYSCONFDIR}/plugstack.conf.d ${CMAKE_INSTALL_MANDIR}/man1 ${CMAKE_INSTALL_MANDIR}/man5
-    ${CMAKE_INSTALL_MANDIR}/man7 ${CMAKE_INSTALL_DOCDIR}/etc/doc ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    ${CMAKE_INSTALL_MANDIR}/man7 ${CMAKE_INSTALL_DOCDIR}/etc/doc ${CMAKE_INSTALL_DOCDIR}/etc/examples
+    ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
     ${ondeloc_zsh_directory} ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(CODE "set(ondeloc_directories \"${ondeloc_directories}\")")
 install(CODE [[
