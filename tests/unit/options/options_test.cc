@@ -341,6 +341,8 @@ TEST_CASE("a site allows modes, algorithms and a number of ranks") {
   CHECK(told("profile:p", 4, "allow=online,static") ==
         "mode 'profile' is not allowed here; use online or static (allow= in plugstack.conf)");
   CHECK(told("off", 99, "allow=static,ranks:8").empty());
+  for (const char* option : {"online", "static:ranks.txt", "profile:p"})
+    CHECK(told(option, 4, "allow=off").ends_with("here; use off (allow= in plugstack.conf)"));
   CHECK(told("online", 4, "allow=coordinated").empty());
   CHECK(told("online,algorithm=random:7", 4, "allow=coordinated,deloc") ==
         "algorithm 'random' is not allowed here; use coordinated or deloc (allow= in "
