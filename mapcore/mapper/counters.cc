@@ -100,10 +100,12 @@ void Counters::read_rows(const SegmentView& view) {
   }
 }
 
-ondeloc_cell Counters::OffNode::total() const {
-  ondeloc_cell sum = rest;
-  for (const auto& [peer, cell] : by_peer) add_cell(sum, cell);
-  return sum;
+// `cell`: one of its own. The sum grows with it: to add up a thousand peers for each of a thousand
+// entries would take the mapper longer than an interval.
+void Counters::OffNode::raise_one(ondeloc_cell& cell, const ondeloc_cell& seen) {
+  const ondeloc_cell before = cell;
+  raise(cell, seen);
+  add_cell(total, {cell.bytes - before.bytes, cell.messages - before.messages});
 }
 
 void Counters::add_off_node_event(int rank, const SegmentView& view,
@@ -112,18 +114,18 @@ void Counters::add_off_node_event(int rank, const SegmentView& view,
   OffNodeOfRank& of_rank = told_[static_cast<std::size_t>(rank)];
   OffNode& told = entry.fetched != 0 ? of_rank.fetched : of_rank.sent;
   if (entry.peer == ONDELOC_ROW_OFF_NODE) {
-    raise(told.rest, entry.total);
+    told.raise_one(told.rest, entry.total);
   } else {
     if (entry.peer >= view.header().world_ranks) return;
     // A rank has no more cells than that.
     if (told.by_peer.size() >= view.header().peer_cells && !told.by_peer.contains(entry.peer))
       return;
-    raise(told.by_peer[entry.peer], entry.total);
+    told.raise_one(told.by_peer[entry.peer], entry.total);
   }
   if (entry.fetched != 0)
-    raise_fetched(rank, ranks_, told.total());
+    raise_fetched(rank, ranks_, told.total);
   else
-    raise_sent(rank, ranks_, told.total());
+    raise_sent(rank, ranks_, told.total);
 }
 
 std::map<std::uint32_t, ondeloc_cell> Counters::off_node_by_peer(const SegmentView& view,

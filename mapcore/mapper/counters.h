@@ -100,7 +100,8 @@ class Counters {
   struct OffNode {
     ondeloc_cell rest{};                            // without those of single ranks
     std::map<std::uint32_t, ondeloc_cell> by_peer;  // world rank
-    ondeloc_cell total() const;
+    ondeloc_cell total{};                           // of both
+    void raise_one(ondeloc_cell& cell, const ondeloc_cell& seen);
   };
   struct OffNodeOfRank {
     OffNode sent, fetched;
