@@ -57,7 +57,9 @@ std::uint64_t EventPools::drain(const Take& take) {
   std::uint64_t events = 0;
   for (std::uint32_t local = 0; local < ranks_; ++local) {
     const std::uint64_t there = queued(local);
-    for (std::uint32_t round = 0; round < cells_ && readers_[local].taken != there; ++round) {
+    // No rank queues more cells than it has. To follow another number would fill the disk.
+    if (there - readers_[local].taken > cells_) continue;
+    while (readers_[local].taken != there) {
       const std::uint32_t index =
           load(pool(local)->queue[readers_[local].taken % ONDELOC_RECORD_CELLS_MAX]);
       if (index >= cells_) break;

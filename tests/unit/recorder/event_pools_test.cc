@@ -134,8 +134,22 @@ TEST_CASE("nonsense in the channel is not followed") {
   CHECK(pools.drain(keep(seen)) == ONDELOC_EVENTS_PER_CELL);
   pool->current = 77;
   CHECK(pools.drain_unfinished(keep(seen)) == 0);
-  *ondeloc_queued(memory.base(), 0) = UINT64_MAX;
-  CHECK(pools.drain(keep(seen)) <= 4 * ONDELOC_EVENTS_PER_CELL);
+}
+
+TEST_CASE("a rank that says it has queued more cells than it has is not followed") {
+  const PoolMemory memory(2, 4);
+  ChannelWriter broken, whole;
+  broken.start(memory.base(), 2, 4, 0);
+  whole.start(memory.base(), 2, 4, 1);
+  EventPools pools(memory.base(), 2, 4);
+  for (std::uint64_t i = 0; i < 600; ++i) broken.write(i, 0, 1), whole.write(i, 0, 1);
+  std::vector<Seen> seen;
+  for (const std::uint64_t queued : {std::uint64_t{5}, std::uint64_t{UINT64_MAX}}) {
+    *ondeloc_queued(memory.base(), 0) = queued;
+    pools.drain(keep(seen));
+  }
+  CHECK(seen.size() == ONDELOC_EVENTS_PER_CELL);
+  CHECK(std::all_of(seen.begin(), seen.end(), [](const Seen& e) { return e.local == 1; }));
 }
 
 TEST_CASE(
