@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "mapcore/segment/header_check.h"
 #include "mapcore/segment/rank_env.h"
 
 #include "pmix_hooks/rank/counting.h"
@@ -203,11 +204,10 @@ void prepare_counting(const LocalTable& table, ondeloc_cell* row) {
   if (multiple) add_note(ONDELOC_NOTE_THREAD_MULTIPLE);
   if (self.by_pmix) add_note(ONDELOC_NOTE_TRANSPORT_PMIX);
   if (may_be_moved() && is_bound_to_memory()) add_note(ONDELOC_NOTE_BOUND_MEMORY);
-  const PeerCells off_node = peer_cells_of(row, table.local_ranks, table.world_ranks);
   peers_start(self.calls, table, row, [] { add_note(ONDELOC_NOTE_NO_MEMORY); });
   type_sizes_start(self.calls, is_mpich());
   ondeloc_slot* slot = self.segment.valid() ? &self.segment.slot(self.local_rank) : nullptr;
-  unseen_collectives_start(self.calls, table.local_ranks, off_node, slot);
+  unseen_collectives_start(self.calls, slot);
   if (is_mpich()) collectives_start(self.calls, table, self.library.knows_nodes, slot);
   self.mode = choose_mode();
   persistent_setup(multiple, self.mode);

@@ -19,13 +19,13 @@ struct Modelled : CountedInMpich {
 };
 
 // The blocking form, whose first calls are watched under Open MPI, and all further ones if a call
-// was not made of messages. `Reader` reads the arguments of such a call.
+// was not made of messages and has data to count. `Reader` reads the arguments of such a call.
 template <class Call, class Reader>
 struct ModelledOrWatched : Modelled<Call, Form::kBlocking> {
   static constexpr int kWatchedCalls = 64;
   static bool is_watched(MpiFamily family) {
     return family == MpiFamily::kOpenMpi &&
-           (was_unseen.load(std::memory_order_relaxed) ||
+           ((Reader::kHasData && was_unseen.load(std::memory_order_relaxed)) ||
             (calls.load(std::memory_order_relaxed) < kWatchedCalls &&
              calls.fetch_add(1, std::memory_order_relaxed) < kWatchedCalls));
   }
@@ -47,25 +47,29 @@ bool takes_from_receive(const Word* words) {  // MPI_IN_PLACE of Open MPI, of th
   return reinterpret_cast<std::uintptr_t>(words[0]) == standard_abi::kInPlace;
 }
 
+struct WithData {
+  static constexpr bool kHasData = true;
+};
 struct WatchedBarrier {
+  static constexpr bool kHasData = false;
   static WatchedCall read(const Word* words) { return {DataPath::kNone, 0, 0, words[0]}; }
 };
-struct WatchedBcast {
+struct WatchedBcast : WithData {
   static WatchedCall read(const Word* words) {
     return {DataPath::kFromRoot, int_of(words[3]), bytes_at(words, 1), words[4]};
   }
 };
-struct WatchedReduce {
+struct WatchedReduce : WithData {
   static WatchedCall read(const Word* words) {
     return {DataPath::kToRoot, int_of(words[5]), bytes_at(words, 2), words[6]};
   }
 };
-struct WatchedAllreduce {
+struct WatchedAllreduce : WithData {
   static WatchedCall read(const Word* words) {
     return {DataPath::kByFirst, 0, bytes_at(words, 2), words[5]};
   }
 };
-struct WatchedToAll {  // Allgather and Alltoall
+struct WatchedToAll : WithData {  // Allgather and Alltoall
   static WatchedCall read(const Word* words) {
     return {DataPath::kToAll, 0, bytes_at(words, takes_from_receive(words) ? 4 : 1), words[6]};
   }

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "mapcore/segment/channel_layout.h"
 #include "mapcore/segment/peer_cells.h"
 #include "mapcore/segment/used_cells.h"
 
+#include "pmix_hooks/rank/add_message.h"
 #include "pmix_hooks/rank/pointer_map.h"
 
 namespace ondeloc {
@@ -21,11 +23,18 @@ namespace {
 struct State {
   MpiCalls calls;
   LocalTable table;
+  const ondeloc_cell* row;
   PeerCells off_node;
-  UsedCells used;
+  UsedCells used;  // by local rank
+  std::uint64_t met_off_node[ONDELOC_PEER_CELLS_MAX / 64];
   void (*no_memory)();
 };
 constinit State state{};
+
+// Marks as in used_cells.h, of the cells of single ranks off the node.
+UsedCells met_off_node() {
+  return {state.met_off_node, static_cast<std::uint32_t>(std::size(state.met_off_node))};
+}
 PointerMap by_comm;
 // A list. Taken whole, so that nothing that others put back meanwhile can be mistaken.
 std::atomic<Peers*> spares{nullptr};
@@ -120,7 +129,9 @@ std::uint32_t cells_of_half() { return state.table.local_ranks + 1; }
 // The cell + 1 of a rank off the node.
 std::uint32_t cell_off_node(std::uint32_t world) {
   const std::uint32_t at = state.off_node.claim(world);
-  return at == state.off_node.count ? cells_of_half() : 2 * cells_of_half() + at + 1;
+  if (at == state.off_node.count) return cells_of_half();
+  met_off_node().mark(at);
+  return 2 * cells_of_half() + at + 1;
 }
 
 std::uint32_t cell_of_world(int world) {
@@ -139,6 +150,8 @@ void peers_start(const MpiCalls& calls, const LocalTable& table, ondeloc_cell* r
                  void (*no_memory)()) {
   state.calls = calls;
   state.table = table;
+  state.row = row;
+  std::fill(std::begin(state.met_off_node), std::end(state.met_off_node), 0);
   state.off_node = peer_cells_of(row, table.local_ranks, table.world_ranks);
   state.used = used_cells_of(row, table.local_ranks, table.world_ranks);
   state.no_memory = no_memory;
@@ -287,6 +300,17 @@ std::uint64_t peers_translate(Peers* peers, void* comm, int peer) {
     add_to_stretch(*peers, static_cast<std::uint32_t>(peer), cell);
   peers->cell_code(static_cast<std::uint32_t>(peer)).store(cell_code, std::memory_order_relaxed);
   return cell_code;
+}
+
+std::uint64_t messages_sent() {
+  std::uint64_t sum = read_cell(state.row[state.table.local_ranks]).messages;
+  const auto add = [&sum](const ondeloc_cell& cell) { sum += read_cell(cell).messages; };
+  // Other processes of the user may mark what they like.
+  state.used.each([&](std::uint32_t at) {
+    if (at < state.table.local_ranks) add(state.row[at]);
+  });
+  met_off_node().each([&](std::uint32_t at) { add(state.off_node.sent[at]); });
+  return sum;
 }
 
 std::uint64_t cell_code_of_world(int world) {

@@ -81,6 +81,10 @@ void peers_forget(void* comm_or_window);
 std::uint64_t peers_translate(Peers* peers, void* comm, int peer);  // the cell code
 Stretch stretch_of(const Peers& peers);
 
+// The messages that were counted as sent so far. Only the cells of peers that were met are read: a
+// row has more than a thousand, and watched collectives ask twice for each call.
+std::uint64_t messages_sent();
+
 std::uint64_t cell_code_of_world(int world);
 // From the cell code of what is sent to a rank to that of what is fetched from it.
 std::uint64_t fetched_cell_code(std::uint64_t cell_code);

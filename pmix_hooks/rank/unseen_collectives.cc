@@ -10,8 +10,6 @@ namespace {
 
 struct State {
   MpiCalls calls;
-  std::uint32_t cells;
-  PeerCells off_node;
   ondeloc_slot* slot;
 };
 constinit State state{};
@@ -54,21 +52,13 @@ void give_data(const WatchedCall& call, const Group& group) {
 
 }  // namespace
 
-void unseen_collectives_start(const MpiCalls& calls, std::uint32_t local_ranks,
-                              const PeerCells& off_node, ondeloc_slot* slot) {
+void unseen_collectives_start(const MpiCalls& calls, ondeloc_slot* slot) {
   state.calls = calls;
   state.slot = slot;
-  state.cells = local_ranks + 1;
-  state.off_node = off_node;
 }
 
 std::uint64_t messages_so_far() {
-  if (!counting.active.load(std::memory_order_relaxed)) return 0;
-  std::uint64_t sum = 0;
-  for (std::uint32_t i = 0; i < state.cells; ++i) sum += read_cell(counting.row[i]).messages;
-  state.off_node.each(
-      [&](std::uint32_t, std::uint32_t at) { sum += read_cell(state.off_node.sent[at]).messages; });
-  return sum;
+  return counting.active.load(std::memory_order_relaxed) ? messages_sent() : 0;
 }
 
 bool count_if_unseen(void* comm, ReadCall read, void* const* words) {

@@ -8,8 +8,9 @@
 // look like one that sends messages.
 #pragma once
 
+#include <cstdint>
+
 #include "mapcore/segment/layout.h"
-#include "mapcore/segment/peer_cells.h"
 
 #include "pmix_hooks/rank/mpi_calls.h"
 
@@ -30,10 +31,8 @@ struct WatchedCall {
   void* comm;
 };
 
-// `off_node`: of the row that is counted into. `slot`: where the totals are;
-// null: nowhere.
-void unseen_collectives_start(const MpiCalls& calls, std::uint32_t local_ranks,
-                              const PeerCells& off_node, ondeloc_slot* slot);
+// `slot`: where the totals are; null: nowhere. REQUIRES: peers_start() was called.
+void unseen_collectives_start(const MpiCalls& calls, ondeloc_slot* slot);
 // The number of messages that this process has sent since it attached.
 std::uint64_t messages_so_far();
 // Reads a call from its arguments. Those of an inter-communicator need not be valid.

@@ -244,3 +244,25 @@ TEST_CASE("peers off the node that find no cell of their own share the off-node 
     CHECK(is_cell_of(
         static_cast<std::uint32_t>(ondeloc::cell_code_of_world(static_cast<int>(world))), world));
 }
+
+TEST_CASE("the sum of messages has the cells of all peers that were met, and reads no others") {
+  start_peers();
+  Peers* peers = ondeloc::peers_of(&world_group);
+  const auto cell_of = [&](int world) -> ondeloc_cell& {
+    const std::uint64_t code = ondeloc::peers_translate(peers, &world_group, world);
+    return row[static_cast<std::uint32_t>(code) - 1];
+  };
+  CHECK(ondeloc::messages_sent() == 0);
+  cell_of(3).messages = 1;
+  cell_of(7).messages = 20;
+  cell_of(2900).messages = 300;
+  cell_of(3999).messages = 4000;
+  row[8].messages = 50000;  // ranks off the node that have no cell
+  CHECK(ondeloc::messages_sent() == 54321);
+  row[5].messages = 1000000;  // of nobody that was met
+  off_node().sent[off_node().claim(100)].messages = 1000000;
+  ondeloc::used_cells_of(row.data(), 8, kWorld).words[0] |= 1ULL << 40;  // no such rank
+  row[40].messages = 1000000;
+  CHECK(ondeloc::messages_sent() == 54321);
+  ondeloc::peers_forget(&world_group);
+}
