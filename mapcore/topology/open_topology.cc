@@ -84,9 +84,11 @@ Result<Topology> open_topology(const std::string& source) {
   Topology topology(raw);
   // Without DONT_CHANGE_BINDING hwloc binds itself to every CPU in turn (cpuid of its x86 back
   // end), where it waits for the rank that runs there and delays it. Linux says in /sys what is
-  // needed.
-  hwloc_topology_set_flags(
-      raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
+  // needed. If HWLOC_XMLFILE has a file of this machine, the CPUs that this process may use are
+  // those of its cgroup nevertheless.
+  hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
+                                    HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING |
+                                    HWLOC_TOPOLOGY_FLAG_THISSYSTEM_ALLOWED_RESOURCES);
   hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
   const bool is_host = source.empty() || source == "host";
   // On the host hwloc would search for devices itself, which can take seconds.
@@ -116,6 +118,11 @@ Result<Topology> open_topology(const std::string& source) {
     return Error(fmt::format("topology '{}': hwloc cannot load it",
                              is_host ? "host" : shorten_path(source)));
   }
+  if (is_host && hwloc_topology_is_thissystem(raw) == 0)
+    return Error(
+        "topology 'host': HWLOC_XMLFILE or another variable of hwloc names another machine; unset "
+        "it, set HWLOC_THISSYSTEM=1 if its file is of this machine, or name the file with "
+        "--topology");
   return topology;
 }
 

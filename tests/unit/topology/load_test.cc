@@ -44,6 +44,23 @@ TEST_CASE("the host loads and has allowed PUs") {
   CHECK(!machine->nodes.empty());
 }
 
+TEST_CASE("the host is this machine, whatever the variables of hwloc say") {
+  for (const auto& [name, value] :
+       {std::pair{"HWLOC_SYNTHETIC", std::string("numa:2 core:700 pu:1")},
+        {"HWLOC_XMLFILE", real("192em64t-24n8c2t.xml")}}) {
+    INFO(name);
+    setenv(name, value.c_str(), 1);
+    const auto machine = load_machine("host");
+    CHECK(load_machine("numa:2 core:4 pu:1")->pus.size() == 8);
+    setenv("HWLOC_THISSYSTEM", "1", 1);
+    CHECK(load_machine("host").ok());
+    unsetenv("HWLOC_THISSYSTEM");
+    unsetenv(name);
+    REQUIRE_FALSE(machine.ok());
+    CHECK(machine.error().message().starts_with("topology 'host': HWLOC_XMLFILE"));
+  }
+}
+
 TEST_CASE("real machines") {
   auto memattrs = load_machine(real("8intel64-4n2t-memattrs.xml"));
   REQUIRE(memattrs.ok());
