@@ -45,6 +45,7 @@ Result<std::string> run_measure(const MeasureCommand& command) {
   options.seconds = command.seconds;
   options.progress = [](const std::string& what) { say(fmt::format("measuring {}", what)); };
   options.free_on = room_on_node;
+  options.may_use_memory = [](int node) { return may_use_memory_of(node); };
   options.free_in_cgroup = [] { return read_cgroup_room(getpid()); };
   options.cpu_quota = read_cpu_quota(getpid());
   const auto file = measure_machine(*whole, machine, options);

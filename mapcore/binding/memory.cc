@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 
+#include "mapcore/base/cpu_set.h"
+#include "mapcore/base/ids.h"
 #include "mapcore/base/quantity.h"
 #include "mapcore/base/text.h"
 #include "mapcore/binding/proc.h"
@@ -46,6 +48,18 @@ std::optional<std::uint64_t> room_in_meminfo(std::string_view meminfo) {
 std::optional<std::uint64_t> room_on_node(int node) {
   const auto text = read_small_file(fmt::format("/sys/devices/system/node/node{}/meminfo", node));
   return text ? room_in_meminfo(*text) : std::nullopt;
+}
+
+bool may_use_memory_of(int node, const std::string& root) {
+  constexpr std::string_view kKey = "Mems_allowed_list:";
+  const auto status = read_small_file(root + "/proc/self/status");
+  if (!status || node < 0) return true;
+  for (const std::string_view line : split(*status, '\n')) {
+    if (!line.starts_with(kKey)) continue;
+    const auto nodes = CpuSet::parse_list(line.substr(kKey.size()));  // a list of numbers
+    return !nodes || nodes->test(PuOs(node));
+  }
+  return true;
 }
 
 std::string other_memory_policy() {

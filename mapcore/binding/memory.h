@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room on NUMA nodes and notes on pages, for memory=follow and memory=auto, and the memory policy.
-// Thread safety: no state.
+// Room on NUMA nodes and notes on pages, for memory=follow and memory=auto, the memory policy, and
+// the nodes whose memory the cgroup has. Thread safety: no state. `root` lets tests read a made-up
+// tree.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,9 @@ std::optional<std::uint64_t> room_in_meminfo(std::string_view meminfo);
 // No pages are moved into the last part of the room: the kernel keeps some of it for itself, and
 // the ranks need memory to go on.
 inline constexpr std::uint64_t kSpareRoom = std::uint64_t{32} << 20;
+
+// False if the cgroup (cpuset.mems) keeps this process from the memory of the node.
+bool may_use_memory_of(int node, const std::string& root = "");
 
 // The name of the calling thread's memory policy, such as "bind". Empty if its pages lie where it
 // touches them first: the policy is the default one, local, or preferred without a node.

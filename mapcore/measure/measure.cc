@@ -52,16 +52,26 @@ std::vector<const Pu*> one_of_each_core(const Machine& machine) {
   return pus;
 }
 
-// Boards may have memory for some nodes only. The kernel takes memory of another node for the CPUs
-// of an empty one, and the rate of that memory would be written as the one of the empty node.
-bool is_without_memory(const NumaNode& node, const FreeMemory& free_on) {
-  return node.memory == 0 && free_on(node.os) == std::uint64_t{0};
+// Tells why the CPUs of a node get no memory of it, or "". The kernel then takes memory of another
+// node for them, and the rate of that memory would be written as the one of this node. Boards may
+// have memory for some nodes only.
+std::string lack_of_memory(const NumaNode& node, const MeasureOptions& options) {
+  if (!options.may_use_memory(node.os))
+    return fmt::format(
+        "the cgroup here has no memory of NUMA node {} (cpuset.mems), so the bandwidth of the node "
+        "and the links to it were not measured",
+        node.os);
+  if (node.memory == 0 && options.free_on(node.os) == std::uint64_t{0})
+    return fmt::format(
+        "NUMA node {} has no memory, so its bandwidth and the links to it were not measured",
+        node.os);
+  return "";
 }
 
-Machine nodes_with_memory(const Machine& machine, const FreeMemory& free_on) {
+Machine nodes_with_memory(const Machine& machine, const MeasureOptions& options) {
   CpuSet pus;
   for (const NumaNode& node : machine.nodes)
-    if (!is_without_memory(node, free_on)) pus |= node.pus;
+    if (lack_of_memory(node, options).empty()) pus |= node.pus;
   return restrict_machine(machine, pus);
 }
 
@@ -138,7 +148,7 @@ class Measurement {
         machine_(machine),
         options_(options),
         budget_(options.seconds, options.instruments.now),
-        with_memory_(nodes_with_memory(machine, options.free_on)),
+        with_memory_(nodes_with_memory(machine, options)),
         cores_(one_of_each_core(with_memory_)) {}
 
   Result<MachineFile> run() {
@@ -362,11 +372,8 @@ class Measurement {
 
   void note_nodes_without_memory() {
     for (const NumaNode& node : machine_.nodes)
-      if (is_without_memory(node, options_.free_on))
-        file_.notes.push_back(
-            fmt::format("NUMA node {} has no memory, so its bandwidth and the links to it were not "
-                        "measured",
-                        node.os));
+      if (const std::string lack = lack_of_memory(node, options_); !lack.empty())
+        file_.notes.push_back(lack);
   }
 
   Status measure_memory() {

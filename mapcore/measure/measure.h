@@ -31,6 +31,7 @@ struct MeasureOptions {
   double seconds = kMeasureSeconds;  // at most, for everything
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   FreeMemory free_on = [](int) { return std::nullopt; };
+  std::function<bool(int node)> may_use_memory = [](int) { return true; };  // by the cgroup
   FreeInCgroup free_in_cgroup = [] { return std::nullopt; };
   std::optional<double> cpu_quota;  // of the cgroup, in CPUs; empty: there is none
   Instruments instruments = {};

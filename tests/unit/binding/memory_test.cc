@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/binding/fake_root.h"
 #include "tests/unit/catch.h"
 
 using namespace ondeloc;
@@ -67,4 +68,13 @@ TEST_CASE("the kernel balances over nodes if bit 0 of numa_balancing is set") {
   CHECK_FALSE(balances_over_nodes("2"));  // tiers of memory
   CHECK_FALSE(balances_over_nodes(""));
   CHECK_FALSE(balances_over_nodes("one"));
+}
+
+TEST_CASE("a process may use the memory of the nodes that its cgroup has") {
+  const FakeRoot root;
+  CHECK(may_use_memory_of(1, root.path()));  // the kernel does not tell
+  root.file("/proc/self/status", "Name:\tx\nMems_allowed:\t0000000d\nMems_allowed_list:\t0,2-3\n");
+  for (const int node : {0, 2, 3}) CHECK(may_use_memory_of(node, root.path()));
+  for (const int node : {1, 4}) CHECK_FALSE(may_use_memory_of(node, root.path()));
+  CHECK(may_use_memory_of(-1, root.path()));  // CPUs without a node
 }

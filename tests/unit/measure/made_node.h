@@ -22,6 +22,7 @@ struct MadeNode {
   Result<MachineFile> measure() {
     MeasureOptions options;
     options.free_on = [this](int node) { return free_on(node); };
+    options.may_use_memory = [this](int node) { return may_use_memory(node); };
     options.free_in_cgroup = [this] { return free_in_cgroup; };
     options.cpu_quota = cpu_quota;
     options.instruments = {[this] { return clock; },
@@ -57,6 +58,7 @@ struct MadeNode {
 
   Machine machine;
   FreeMemory free_on = [](int) { return std::nullopt; };
+  std::function<bool(int)> may_use_memory = [](int) { return true; };
   std::optional<std::uint64_t> free_in_cgroup;
   std::optional<double> cpu_quota;
   std::size_t most_memory = 0;  // bytes that a step has taken

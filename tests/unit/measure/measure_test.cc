@@ -281,6 +281,17 @@ TEST_CASE("a NUMA node without memory does not end the measurement, and a note n
   CHECK_FALSE(node.measure().ok());
 }
 
+TEST_CASE("a NUMA node whose memory the cgroup does not have is not measured by that of others") {
+  MadeNode node("numa:3 core:4 pu:1");
+  node.may_use_memory = [](int os) { return os != 1; };
+  const auto file = node.measure();
+  REQUIRE(file.ok());
+  REQUIRE(file->nodes.size() == 2);
+  CHECK(file->nodes[1].os == 2);
+  CHECK(file->links.size() == 2);  // between nodes 0 and 2
+  CHECK(some_note_has(*file, "the cgroup here has no memory of NUMA node 1 (cpuset.mems), so the"));
+}
+
 TEST_CASE("a note says that the cores of an allocation are not all cores of the machine") {
   MadeNode node("numa:2 core:4 pu:2");
   node.pairs_overrun = 1;
