@@ -35,8 +35,9 @@ double from_nanoseconds(double ns) { return ns * kNanosecond; }
 // Four digits are more than a measurement has.
 double rounded(double value) {
   if (value <= 0) return 0;
-  const double scale = std::pow(10, 3 - std::floor(std::log10(value)));
-  return std::round(value * scale) / scale;
+  const double decimals = 3 - std::floor(std::log10(value));
+  const double scale = std::pow(10, std::abs(decimals));  // exact; a tenth is no double
+  return decimals > 0 ? std::round(value * scale) / scale : std::round(value / scale) * scale;
 }
 double to_nanoseconds(double seconds) { return rounded(seconds / kNanosecond); }
 

@@ -44,6 +44,16 @@ TEST_CASE("a machine file is read as it was written") {
   CHECK(other.error().message().find("this machine is another") != std::string::npos);
 }
 
+TEST_CASE("numbers of a machine file have four digits") {
+  MachineFile file;
+  for (const double rate : {131123456.0, 250912345.0, 1.23456789e13, 5.4321})
+    file.links.push_back({0, static_cast<int>(file.links.size()) + 1, rate});
+  const std::string text = to_json(file);
+  INFO(text);
+  for (const char* rate : {" 131100000.0", " 250900000.0", " 12350000000000.0", " 5.432"})
+    CHECK(text.find(std::string("\"bandwidth\":") + rate + "\n") != text.npos);
+}
+
 TEST_CASE("a bad machine file is one sentence") {
   for (const char* text :
        {"", "[]", "{", "{\"ondeloc_machine\": 2}", "{\"ondeloc_machine\": 1}",
