@@ -4,9 +4,9 @@
 // maps reads this and nothing else.
 //
 // A NUMA node here is memory with PUs. If several memories have the same PUs (HBM beside DDR), the
-// node is the one without a special kind, of several the lowest OS index; the others are in
-// `other_memories`, as are GPU memories and memories without PUs. PUs that belong to no NUMA node
-// form one node of their own (os = -1).
+// node is the one without a special kind, of several the lowest OS index, but no empty one; the
+// others are in `other_memories`, as are GPU memories and memories without PUs. PUs that belong to
+// no NUMA node form one node of their own (os = -1).
 // Thread safety: a value; const access from any thread.
 #pragma once
 

@@ -35,6 +35,7 @@ std::string kind_of(hwloc_obj_t object) {
 }
 
 // Ordinary memory first, then by OS index: of two memories with the same PUs the first is the node.
+// Kernels of POWER can have an empty node 0, which hwloc puts beside the nearest one.
 std::vector<Memory> memories_of(hwloc_topology_t topology, const CpuSet& all) {
   std::vector<Memory> memories;
   for (hwloc_obj_t node = nullptr;
@@ -44,8 +45,8 @@ std::vector<Memory> memories_of(hwloc_topology_t topology, const CpuSet& all) {
     memories.push_back({std::move(memory), node});
   }
   std::sort(memories.begin(), memories.end(), [](const Memory& a, const Memory& b) {
-    return std::tuple(is_special(a.memory.kind), a.memory.os) <
-           std::tuple(is_special(b.memory.kind), b.memory.os);
+    return std::tuple(is_special(a.memory.kind), a.memory.memory == 0, a.memory.os) <
+           std::tuple(is_special(b.memory.kind), b.memory.memory == 0, b.memory.os);
   });
   return memories;
 }

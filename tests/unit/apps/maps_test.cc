@@ -523,7 +523,8 @@ TEST_CASE("topology tells memories without CPUs of their own that are alike in o
     const std::size_t at = out.find("memory only: ");
     return out.substr(at, out.find("\n\n", at) - at);
   };
-  CHECK(memories("[numa][numa(memory=1GiB)][numa(memory=1GiB)][numa(memory=2GiB)] core:4 pu:1") ==
+  CHECK(memories("[numa(memory=4GiB)][numa(memory=1GiB)][numa(memory=1GiB)][numa(memory=2GiB)] "
+                 "core:4 pu:1") ==
         "memory only: nodes 1-2, 1 GiB each, near CPUs 0-3\n"
         "memory only: node 3, 2 GiB, near CPUs 0-3");
 }

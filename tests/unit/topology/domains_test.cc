@@ -100,6 +100,16 @@ TEST_CASE("HBM beside DDR is not a NUMA node of its own") {
   CHECK(load_real("power9-gpu-numanodes.xml").nodes.size() == 2);
 }
 
+TEST_CASE("an empty memory beside another is not the NUMA node") {
+  const Machine machine = *load_machine("pack:2 [numa(memory=0)] [numa(memory=1GB)] core:2 pu:1");
+  REQUIRE(machine.nodes.size() == 2);
+  CHECK(machine.nodes[0].os == 1);
+  CHECK(machine.nodes[1].os == 3);
+  CHECK(machine.other_memories.size() == 2);
+  // If all are empty, as in a recording that lacks the sizes, the first is the node.
+  CHECK(load_machine("pack:1 [numa(memory=0)] [numa(memory=0)] core:2 pu:1")->nodes[0].os == 0);
+}
+
 TEST_CASE("kinds of cores and offline CPUs are known") {
   const Machine hybrid = load_real("hybrid-6c2t-8c1t.xml");
   REQUIRE(hybrid.core_kinds.size() == 2);
