@@ -67,10 +67,13 @@ std::uint64_t pus_of_synthetic(const std::string& text) {
     depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
     counts += depth == 0 && c != ')' && c != ']' ? c : ' ';
   }
+  constexpr std::uint64_t kTooMany = CpuSet::kMaxCpu + 1;
   std::uint64_t pus = 1;
   for (const std::string_view level : split(counts, ' ')) {
-    const auto count = parse_unsigned(level.substr(level.rfind(':') + 1), UINT32_MAX);
-    if (count.value_or(0) > 0) pus = std::min(pus * *count, std::uint64_t{CpuSet::kMaxCpu} + 1);
+    const std::string text_of_count(level.substr(level.rfind(':') + 1));
+    if (text_of_count.starts_with('-')) continue;  // a large number to strtoul
+    const auto count = std::strtoul(text_of_count.c_str(), nullptr, 0);  // as hwloc reads it
+    if (count > 0) pus = std::min(pus * std::min(count, kTooMany), kTooMany);
   }
   return pus;
 }

@@ -91,8 +91,9 @@ TEST_CASE("CPUs beyond the largest number are told, not left out") {
 }
 
 TEST_CASE("a synthetic string of more CPUs than are known is refused before hwloc makes them") {
-  for (const std::string text : {"pack:129 pu:64", "core:1000000 pu:1", "100000 100000 100000",
-                                 "pack:2 [numa(memory=1GB)] core:4097(indexes=numa:core) pu:1"}) {
+  for (const std::string text :
+       {"pack:129 pu:64", "core:1000000 pu:1", "100000 100000 100000", "core:0x1000 pu:4",
+        "pack:2 [numa(memory=1GB)] core:4097(indexes=numa:core) pu:1"}) {
     const auto more = load_machine(text);
     REQUIRE_FALSE(more.ok());
     CHECK(more.error().message() ==
