@@ -139,7 +139,11 @@ std::string tree_text(const Machine& machine) {
     text += fmt::format("kind of core{}: CPUs {}\n", kind.name.empty() ? "" : " " + kind.name,
                         kind.pus.to_list());
   for (const Device& device : machine.devices) text += device_text(device) + "\n";
-  if (!machine.offline.empty()) text += "offline: CPUs " + machine.offline.to_list() + "\n";
+  // lstopo leaves the CPUs outside its cgroup out of a file.
+  if (!machine.offline.empty())
+    text += fmt::format("offline{}: CPUs {}\n",
+                        machine.source == "host" ? "" : ", or left out of the file",
+                        machine.offline.to_list());
   return text;
 }
 

@@ -508,7 +508,8 @@ TEST_CASE("topology draws offline CPUs, joined packages, and caches of several s
     INFO(text);
     CHECK(text.find(line) != std::string::npos);
   };
-  has(drawn({"16em64t-4s2c2t-offlines.xml"}), "\noffline: CPUs 2,5,7-11,13-14\n");
+  has(drawn({"16em64t-4s2c2t-offlines.xml"}),
+      "\noffline, or left out of the file: CPUs 2,5,7-11,13-14\n");
   has(drawn({"epyc-7763-2s8l8c2t.xml"}), "\npackages 0-1\n");
   has(drawn({"hybrid-6c2t-8c1t.xml"}), ", 6 L2 of 1.25 MiB, 2 L2 of 2 MiB\n");
   const std::string part = drawn({"epyc-7763-2s8l8c2t.xml", "--cpuset", "0"});
