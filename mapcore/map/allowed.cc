@@ -19,7 +19,12 @@ class Assignment {
  public:
   Assignment(const Mapping& wanted, const Mapping& current, const SlotSet& slots,
              const AllowedCpus& allowed)
-      : wanted_(wanted), current_(current), slots_(slots), allowed_(allowed) {}
+      : wanted_(wanted), current_(current), slots_(slots) {
+    for (const LocalRank rank : wanted.ids()) {
+      std::vector<bool>& row = may_take_.emplace_back();
+      for (const Slot& slot : slots) row.push_back(is_allowed(allowed, rank, slot));
+    }
+  }
 
   // The Hungarian method with potentials: ranks are added one by one, each along the cheapest path
   // of ranks that give way.
@@ -44,7 +49,7 @@ class Assignment {
   std::int64_t price(std::size_t rank_number, std::size_t slot_number) const {
     const LocalRank rank(static_cast<int>(rank_number) - 1);
     const SlotIndex slot(static_cast<int>(slot_number) - 1);
-    if (!is_allowed(allowed_, rank, slots_[slot]))
+    if (!may_take_[rank_number - 1][slot_number - 1])
       return slot == current_[rank] ? kStaysOutside : kNever;
     if (slot == wanted_[rank]) return 0;
     return slots_[slot].node == slots_[wanted_[rank]].node ? kSameNode : kOtherNode;
@@ -94,7 +99,7 @@ class Assignment {
   const Mapping& wanted_;
   const Mapping& current_;
   const SlotSet& slots_;
-  const AllowedCpus& allowed_;
+  std::vector<std::vector<bool>> may_take_;  // by rank and slot; each pair is asked for often
   std::vector<std::int64_t> rank_potential_, slot_potential_;
   std::vector<std::size_t> owner_, before_;  // of a slot: the rank that has it, the slot before it
 };

@@ -69,6 +69,23 @@ TEST_CASE("a rank away from its GPU comes near it if there is room, else it stay
   CHECK(count_outside(current, slots, full) == 1);
 }
 
+// Without a table of the slots that each rank may take, this takes some thirty seconds.
+TEST_CASE("a large node whose ranks all use a GPU far from where they are wanted") {
+  const Machine machine = *load_machine("package:2 numa:4 l3:6 core:8 pu:2");
+  const SlotSet slots = one_cpu_slots(machine);
+  REQUIRE(slots.size() == 768);
+  Mapping current, wanted;
+  AllowedCpus allowed;
+  for (int rank = 0; rank < 768; ++rank) {
+    current.push_back(SlotIndex(rank));
+    wanted.push_back(SlotIndex((rank + 96) % 768));
+    allowed.push_back(machine.nodes[slots[current.back()].node].pus);
+  }
+  const Mapping kept = keep_allowed(wanted, current, slots, allowed);
+  CHECK(count_outside(kept, slots, allowed) == 0);
+  CHECK(is_valid(kept, slots));
+}
+
 TEST_CASE("whatever is wanted, no rank leaves its allowed CPUs, and the result is valid") {
   std::mt19937 random(1);
   const Machine machine = *load_machine("package:2 numa:2 core:4 pu:1");
