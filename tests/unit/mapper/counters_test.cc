@@ -2,12 +2,12 @@
 #include "mapcore/mapper/counters.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
+#include "mapcore/mapper/cpu_seconds.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/segment/segment_fixture.h"
 
@@ -220,12 +220,6 @@ TEST_CASE("ROW events tell ranks off the node apart") {
 
 namespace {
 
-double cpu_time() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 // The least time of several for some entries about so many ranks off the node.
 double time_of_entries(const SegmentView& view, std::uint32_t peers) {
   constexpr std::uint32_t kEntries = 4096, kTurns = 5;
@@ -235,9 +229,9 @@ double time_of_entries(const SegmentView& view, std::uint32_t peers) {
     RowRecord row{};
     for (std::uint32_t i = 0; i < kEntries; ++i)
       row.entries.push_back({3 + i % peers, 0, {100 + i, 1 + i}});
-    const double start = cpu_time();
+    const double start = cpu_seconds();
     counters.add_row_event(view, row);
-    least = std::min(least, cpu_time() - start);
+    least = std::min(least, cpu_seconds() - start);
     REQUIRE(counters.off_node_by_peer(view, 0).size() == peers);
   }
   return least;
