@@ -101,7 +101,7 @@ TEST_CASE("HBM beside DDR is not a NUMA node of its own") {
 }
 
 TEST_CASE("an empty memory beside another is not the NUMA node") {
-  const Machine machine = *load_machine("pack:2 [numa(memory=0)] [numa(memory=1GB)] core:2 pu:1");
+  const Machine machine = load_real("made-empty-memory.xml");
   REQUIRE(machine.nodes.size() == 2);
   CHECK(machine.nodes[0].os == 1);
   CHECK(machine.nodes[1].os == 3);
