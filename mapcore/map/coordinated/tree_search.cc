@@ -263,10 +263,16 @@ void TreeSearch::iterate(std::uint64_t seed, std::int64_t work) {
   if (!is_best_optimal_) descend_from_all();
 }
 
+// True if the value after the move is not worse than the present one.
+bool TreeSearch::loses_nothing(int rank, int partner, int to, const TreeEdge* edge) const {
+  const Value& now = state_.value();
+  return !is_better(now, state_.least_after(rank, partner, to, edge, now.cost)) &&
+         !is_better(now, state_.value_after(rank, partner, to, edge, now.cost));
+}
+
 bool TreeSearch::bring_home(int rank, const Part& previous) {
   const int from = state_.part()[rank], home = previous[rank];
-  const auto is_no_loss = [this](const Value& value) { return !is_better(state_.value(), value); };
-  if (state_.free_slots(home) > 0 && is_no_loss(state_.value_after(rank, -1, home, nullptr))) {
+  if (state_.free_slots(home) > 0 && loses_nothing(rank, -1, home, nullptr)) {
     state_.move(rank, home);
     return true;
   }
@@ -275,8 +281,7 @@ bool TreeSearch::bring_home(int rank, const Part& previous) {
     if (previous[other] == home) continue;
     const auto edge = std::find_if(row.begin(), row.end(),
                                    [&](const TreeEdge& each) { return each.peer == other; });
-    const TreeEdge* shared = edge == row.end() ? nullptr : &*edge;
-    if (!is_no_loss(state_.value_after(rank, other, home, shared))) continue;
+    if (!loses_nothing(rank, other, home, edge == row.end() ? nullptr : &*edge)) continue;
     state_.swap(rank, other);
     return true;
   }

@@ -65,6 +65,7 @@ class TreeSearch {
   int one_to_kick(std::uint64_t& random) const;
   void kick(std::uint64_t& random);
   void go_back();
+  bool loses_nothing(int rank, int partner, int to, const TreeEdge* edge) const;
   bool bring_home(int rank, const Part& previous);
 
   const TreeTarget& target_;
