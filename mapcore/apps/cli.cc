@@ -195,6 +195,14 @@ void add_slot_options(CLI::App& command, SlotOptions& options, const char* usual
                    "let ranks share CPUs if there are not enough");
 }
 
+void add_previous_option(CLI::App& command, const std::string& names, std::string& file,
+                         const std::string& help) {
+  command.add_option(names, file, help)
+      ->check(not_empty())
+      ->excludes(command.get_option("--spread"))
+      ->excludes(command.get_option("--pack"));
+}
+
 Status check_lama_width(int cpus_per_task) {
   if (cpus_per_task <= 1) return {};
   return Error(

@@ -97,6 +97,10 @@ inline constexpr const char* kRecordedCpus =
     "whole core while there are enough";
 void add_cpus_option(CLI::App& command, int& cpus_per_task, const char* usual);
 void add_slot_options(CLI::App& command, SlotOptions& options, const char* usual_cpus);
+// The present mapping decides the slots, so --spread and --pack are refused beside it.
+// REQUIRES: add_slot_options().
+void add_previous_option(CLI::App& command, const std::string& names, std::string& file,
+                         const std::string& help);
 
 void add_ranks_option(CLI::App& command, int& ranks);
 // The ranks of the matrix, or `wanted` ones. Error: fewer are wanted than the matrix has.

@@ -265,10 +265,8 @@ void add_compare(CLI::App& app, Job& job) {
           fmt::format("names with commas between (default: all that need no argument, and {})",
                       kOfflineAlgorithm))
       ->delimiter(',');
-  command
-      ->add_option("-p,--previous", options->previous,
-                   "the present mapping: JSON of 'ondeloc map', a rankfile or a report")
-      ->check(not_empty());
+  add_previous_option(*command, "-p,--previous", options->previous,
+                      "the present mapping: JSON of 'ondeloc map', a rankfile or a report");
   CLI::Option* nodes =
       command
           ->add_option("-N,--nodes", options->nodes,

@@ -121,11 +121,10 @@ void add_map_command(CLI::App& parent, Job& job) {
                                "ranks on)",
                                kOfflineAlgorithm, kMostOfflineRanks + 1))
       ->check(not_empty());
-  command
-      ->add_option("-p,--previous", options->previous,
-                   "the present mapping (JSON of 'ondeloc map', a rankfile or a report): its CPUs "
-                   "and idle ones are the slots, and coordinated moves ranks only for a gain")
-      ->check(not_empty());
+  add_previous_option(
+      *command, "-p,--previous", options->previous,
+      "the present mapping (JSON of 'ondeloc map', a rankfile or a report): its CPUs and idle ones "
+      "are the slots, and coordinated moves ranks only for a gain");
   command
       ->add_option("--rank", options->rank,
                    "of a profile of threads: the rank of the step that has these threads, for a "

@@ -21,11 +21,9 @@ void add_replay_options(CLI::App& command, ReplaySetup& setup, const std::string
   add_slot_options(command, setup.slots, kOneCpu);
   command.add_option("-a,--algorithm", replay.algorithm,
                      fmt::format("see 'ondeloc algorithms' (default: {})", text("algorithm")));
-  command
-      .add_option("-p,--previous,--start", setup.start,
-                  "the mapping at the start: JSON of 'ondeloc map', a rankfile or a report "
-                  "(default: rank i on the i-th slot)")
-      ->check(not_empty());
+  add_previous_option(command, "-p,--previous,--start", setup.start,
+                      "the mapping at the start: JSON of 'ondeloc map', a rankfile or a report "
+                      "(default: rank i on the i-th slot)");
   add_quantity(command, length, replay.seconds, Quantity::kSeconds, 0.001, 4e6,
                fmt::format("length of one interval (default: {})", text("interval")));
   command
