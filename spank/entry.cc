@@ -61,10 +61,10 @@ ondeloc::Arguments words(int count, char* values[]) {
 #pragma GCC visibility push(default)
 extern "C" {
 
-int slurm_spank_init(spank_t spank, int, char*[]) {
+int slurm_spank_init(spank_t spank, int count, char* values[]) {
   if (++lines > 1) return ESPANK_SUCCESS;
   return guarded("init", [&] {
-    ondeloc::register_option(spank);
+    ondeloc::register_option(spank, words(count, values));
     ondeloc::export_env_default();
   });
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <vector>
 
 #include "mapcore/options/options.h"
 
@@ -22,6 +23,12 @@ bool is_exported = false;  // kSlurmsVariable holds a copy of the user's variabl
 std::optional<std::string>& option_value() {
   static auto* const value = new std::optional<std::string>;
   return *value;
+}
+
+// Words of plugstack.conf, for --ondeloc=help.
+std::vector<std::string>& site_words() {
+  static auto* const words = new std::vector<std::string>;
+  return *words;
 }
 
 bool is_from_environment(const std::optional<std::string>& value) {
@@ -49,7 +56,7 @@ extern "C" int option_given(int, const char* value, int remote) {
 
 }  // namespace
 
-void register_option(spank_t spank) {
+void register_option(spank_t spank, Arguments arguments) {
   // Slurm keeps pointers to these.
   static char name[] = "ondeloc";
   static char argument[] = "MODE[:ARG][,key=value...]";
@@ -58,6 +65,7 @@ void register_option(spank_t spank) {
       "--ondeloc=help lists modes and keys";
   static spank_option option = {name, argument, usage, 1, 0, option_given};
   option_value().reset();  // the plugin stays mapped after dlclose, with its variables
+  site_words().assign(arguments.begin(), arguments.end());
   const spank_context_t context = spank_context();
   if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) return;
   if (spank_option_register(spank, &option) != ESPANK_SUCCESS)
@@ -94,7 +102,8 @@ void check_or_exit(const std::string& where, const std::string& value) {
     std::exit(1);
   }
   if (options->mode == Mode::kHelp) {
-    std::fputs(options_help().c_str(), stdout);
+    const std::vector<std::string>& words = site_words();
+    std::fputs(options_help({words.begin(), words.end()}).c_str(), stdout);
     std::exit(0);
   }
 }

@@ -7,14 +7,16 @@
 #include <optional>
 #include <string>
 
+#include "spank/callbacks.h"
 #include "spank/slurm_spank.h"
 
 namespace ondeloc {
 
 inline constexpr const char* kDefaultVariable = "ONDELOC";
 
-// Valid in slurm_spank_init only. Does nothing in contexts without options.
-void register_option(spank_t spank);
+// Valid in slurm_spank_init only. Does nothing in contexts without options. Keeps the words of
+// plugstack.conf for the call for help.
+void register_option(spank_t spank, Arguments arguments);
 
 // srun forwards --ondeloc to the nodes even under --export=NONE, but not the ONDELOC variable.
 // export_env_default() (in init) therefore copies ONDELOC into the variable that Slurm reads option
@@ -30,7 +32,7 @@ std::optional<std::string> given_option();
 std::optional<std::string> env_default();
 
 // Parses a value while its user waits. A wrong value and the call for help end the program. `where`
-// names the source of the value in the sentence.
+// names the source of the value in the sentence. The help shows the site's settings, too.
 void check_or_exit(const std::string& where, const std::string& value);
 
 }  // namespace ondeloc

@@ -38,11 +38,26 @@ std::string algorithms_text() {
   return text;
 }
 
+// `words`: those behind the plugin's path in plugstack.conf.
+std::string site_text(const std::vector<std::string_view>& words) {
+  std::string text = "this site (plugstack.conf)\n";
+  const auto site = parse_site_options(words);
+  if (!site)
+    return text + fmt::format("  a wrong word: ondeloc is off ({})\n", site.error().message());
+  for (const SiteRow& row : site_rows()) {
+    const std::string value = row.get(*site);
+    const bool is_given = value != row.get(SiteOptions());
+    if (is_given || row.name == "default")
+      text += fmt::format("  {:<27} {}\n", fmt::format("{}={}", row.name, value), row.help);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string options_help() {
+std::string options_help(const std::vector<std::string_view>& site_words) {
   return narrow_text("--ondeloc=MODE[:ARGUMENT][,key=value...]\n\n" + modes_text() + "\n" +
-                     keys_text() + "\n" + algorithms_text() +
+                     keys_text() + "\n" + algorithms_text() + "\n" + site_text(site_words) +
                      "\nThis is ondeloc " ONDELOC_VERSION "; the manual is ondeloc(7).\n");
 }
 

@@ -101,8 +101,8 @@ Options with_least_interval(Options options, std::uint32_t min_interval_ms);
 // The sentence for a user whose interval is raised to the site's minimum; empty if it is not, and
 // for the default, which the user did not ask for.
 std::string raised_interval(const Options& options, std::uint32_t min_interval_ms);
-// The text of --ondeloc=help: modes, keys with unit and default, algorithms; lines of at most 80
-// characters.
-std::string options_help();
+// The text of --ondeloc=help: modes, keys with unit and default, algorithms, and the site's settings
+// from the words of parse_site_options(); lines of at most 80 characters.
+std::string options_help(const std::vector<std::string_view>& site_words);
 
 }  // namespace ondeloc

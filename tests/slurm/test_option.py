@@ -76,6 +76,8 @@ class Option(harness.Case):
         self.assert_ran(result)
         self.assertIn("--ondeloc=MODE", result.stdout)
         self.assertIn("algorithm=NAME", result.stdout)
+        self.assertRegex(result.stdout, r"\nthis site \(plugstack.conf\)\n(  .*\n)*  default=off ")
+        self.assertRegex(result.stdout.splitlines()[-1], "^This is ondeloc [0-9]")
         self.assertFalse(pathlib.Path(self.dir, "launched").exists())
 
     def with_words(self, *words):

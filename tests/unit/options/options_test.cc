@@ -356,7 +356,7 @@ TEST_CASE("a site allows modes, algorithms and a number of ranks") {
 }
 
 TEST_CASE("help names every mode and key in lines that fit") {
-  const std::string help = options_help();
+  const std::string help = options_help({});
   CHECK(help.find("\nThis is ondeloc ") != std::string::npos);
   for (const ModeRow& row : mode_rows())
     CHECK(help.find("  " + std::string(row.name)) != help.npos);
@@ -366,6 +366,18 @@ TEST_CASE("help names every mode and key in lines that fit") {
     CAPTURE(line);
     CHECK(line.size() <= 80);
   }
+}
+
+TEST_CASE("help shows the settings of the site") {
+  const auto has = [](const std::vector<std::string_view>& words, const std::string& line) {
+    return options_help(words).find("\n  " + line) != std::string::npos;
+  };
+  CHECK(has({}, "default=off "));
+  CHECK_FALSE(has({}, "min-interval=100ms"));
+  const std::vector<std::string_view> words = {"default=online,decide=never", "min-interval=2s"};
+  CHECK(has(words, "default=online,decide=never"));
+  CHECK(has(words, "min-interval=2s "));
+  CHECK(has({"default=fast"}, "a wrong word: ondeloc is off (default: mode 'fast' is not known"));
 }
 
 TEST_CASE("nic= takes words and names, and nothing that could be a path or another option") {

@@ -56,7 +56,7 @@ void FakeSpank::give_option(const char* value) const { option->cb(0, value, 1); 
 
 FakeSpank& use_fake(FakeSpank fake) {
   the_fake = std::move(fake);
-  register_option(kSpank);
+  register_option(kSpank, {});
   return the_fake;
 }
 
