@@ -52,6 +52,7 @@ Result<Prepared> prepare(const Program& program) {
   p.kept = program.kept;
   std::sort(p.kept.begin(), p.kept.end());
   p.cpus = program.cpus.words();
+  p.errors = program.errors;
   p.null.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!p.null.valid()) return Error::from_errno("/dev/null");
   return p;
@@ -129,7 +130,7 @@ void reset_signals(bool ignore_job_signals) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (!p.cpus.empty()) syscall(SYS_sched_setaffinity, 0, p.cpus.size_bytes(), p.cpus.data());
   execve(p.argv[0], p.argv.data(), p.envp.data());
-  // run_and_wait() reads this as the program's sentence.
+  // The reader of standard error takes this for the program's sentence.
   constexpr char kFault[] = ": this file cannot be executed (is it damaged?)\n";
   (void)!write(2, p.argv[0], std::strlen(p.argv[0]));
   (void)!write(2, kFault, sizeof(kFault) - 1);

@@ -19,6 +19,7 @@ struct Program {
   std::vector<std::string> environment;  // "NAME=value"
   std::vector<int> kept;                 // descriptors that stay open, under their numbers; all > 2
   CpuSet cpus;                           // affinity to take, empty: as it is
+  int errors = -1;                       // becomes standard error; -1: /dev/null
 };
 
 // Forks twice, so that the application does not get a child that it could wait for. The program

@@ -93,6 +93,7 @@ Status start_mapper(spank_t spank, const Step& step, const Task& task) {
   Program program = mapper_program(spank, step, call.to_words());
   program.kept = {call.segment_fd, call.channel_fd, call.messages_fd, call.kill_switch_fd};
   program.cpus = step_cpus(spank);
+  program.errors = messages.get();
   if (write(messages.get(), &kMapperStarted, 1) != 1)
     return Error::from_errno("pipe of the mapper");
   return start_detached(program);

@@ -90,12 +90,15 @@ struct ReadText {
   bool at_end = false;  // nobody can write any more
 };
 
+// A loader's warnings, and the mapper's part.
+constexpr std::size_t kMostRead = 2 * kMaxMessages;
+
 // Up to the mapper's last word, the end of the pipe or the deadline.
 ReadText read_messages(int fd, Clock::time_point deadline) {
   ReadText all;
   bool is_complete = false;
-  while (all.text.size() < kMaxMessages && wait_for(fd, POLLIN, deadline)) {
-    char piece[kMaxMessages];
+  while (all.text.size() < kMostRead && wait_for(fd, POLLIN, deadline)) {
+    char piece[kMostRead];
     const ssize_t got = read(fd, piece, sizeof(piece) - all.text.size());
     all.at_end = got == 0;
     if (all.at_end) break;
@@ -141,7 +144,11 @@ void relay_mapper_messages(const Step& step, int last_status) {
   for (const CleanLine& line : clean_lines(messages.text))
     line.for_log ? log_to_site(step, line.text) : log_to_requester(step, line.text);
   if (!messages.was_started || messages.has_begun) return;
-  if (read.at_end)
+  if (const auto causes = clean_lines(messages.before); !causes.empty())
+    log_to_requester(step,
+                     fmt::format("the mapper did not start, the ranks stay where they are: {}",
+                                 causes.front().text));
+  else if (read.at_end)
     log_early_end(step, last_status);
   else
     log_late_end(step, last_status);

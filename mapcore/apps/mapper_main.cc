@@ -16,6 +16,7 @@
 
 #include "mapcore/apps/mapper_setup.h"
 #include "mapcore/apps/mapper_threads.h"
+#include "mapcore/base/unique_fd.h"
 #include "mapcore/mapper/bind_static.h"
 #include "mapcore/mapper/cpu_seconds.h"
 #include "mapcore/mapper/run.h"
@@ -55,6 +56,12 @@ int run_bind(const ProgramWords& words) {
 void send_messages(int fd, const std::vector<std::string>& lines) {
   const std::string text = encode_messages(lines);
   if (fd >= 0 && write(fd, text.data(), text.size()) < 0) return;
+}
+
+// Libraries may print, and nobody reads the pipe of the messages while the step runs.
+void silence_standard_error() {
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (null.valid()) dup2(null.get(), STDERR_FILENO);
 }
 
 MapperConfig config_of(const MapperArguments& call, Options options) {
@@ -104,6 +111,7 @@ int run_watch(const ProgramWords& words) {
   const auto call = MapperArguments::parse(words);
   if (!call) return fail(call.error().message());
   if (call->check_only) return run_check(*call);
+  silence_standard_error();
   keep_freed_memory();
   ignore_job_signals();
   raise_descriptor_limit();

@@ -2,7 +2,9 @@
 // The text that goes from ondeloc-mapper through a pipe to slurmstepd at the end of a step:
 //
 //   kMapperStarted   the plugin writes it before it starts the mapper
-//   newline          the mapper's text begins; without it the mapper did not come to its end
+//   text             standard error of the mapper's file until the mapper runs: why it cannot be
+//                    executed, or which library the loader misses
+//   kMessagesBegin   the mapper's text begins; without it the mapper did not come to its end
 //   lines            each ends with a newline. A line that begins with kForLog is for the
 //                    administrator: it goes to slurmd's log and not to the user
 //   kMessagesEnd     the mapper has said its last word. The reader stops here: another process
@@ -19,9 +21,10 @@
 namespace ondeloc {
 
 inline constexpr char kMapperStarted = '+';
+inline constexpr char kMessagesBegin = '\3';
 inline constexpr char kMessagesEnd = '\4';
 inline constexpr char kForLog = '\2';
-// Bytes in the pipe at most. Less than PIPE_BUF, so that a write is whole or fails.
+// Bytes of the mapper's part at most. Less than PIPE_BUF, so that a write is whole or fails.
 inline constexpr std::size_t kMaxMessages = 2048;
 
 // The mapper's part: the lines that fit, each printable() but for a kForLog at its begin.
@@ -32,6 +35,7 @@ struct MapperMessages {
   bool has_begun = false;    // the mapper came to its end
   bool is_complete = false;  // and its last word is there
   std::string_view text;     // the lines
+  std::string_view before;   // standard error until the mapper ran
 };
 // `text`: the bytes read so far. The result points into `text`.
 MapperMessages decode_messages(std::string_view text);

@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!sane) std::abort();
   }
   const MapperMessages messages = decode_messages(text);
-  if (messages.text.size() > text.size()) std::abort();
+  if (messages.text.size() + messages.before.size() > text.size()) std::abort();
   const auto cpus = CpuSet::parse_mask_list(text);
   if (!cpus) check_sentence(cpus.error());
   const auto site = parse_site_options(split(text, ' '));

@@ -146,7 +146,8 @@ class Faults(harness.Case):
             os.chmod(harness.MAPPER, 0o755)
             result = self.srun("-n4", WORK, "-m", "50", ondeloc=OPTION)
             self.assert_ran(result)
-            self.assertEqual(result.stderr, EARLY_END)
+            self.assertEqual(result.stderr, "ondeloc: the mapper did not start, the ranks stay where they are: "
+                             f"{harness.MAPPER}: this file cannot be executed (is it damaged?)\n")
             # The site's default makes the step online, not the user.
             self.with_default_online()
             result = self.srun("-n4", WORK, "-m", "50")
@@ -235,6 +236,17 @@ class Faults(harness.Case):
     def test_mapper_file_missing(self):
         with Renamed(harness.MAPPER):
             self.assert_runs_without(harness.MAPPER, "libexec")
+
+    def test_mapper_lacks_a_library(self):
+        program = pathlib.Path(harness.MAPPER).read_bytes()
+        self.assertIn(b"libhwloc.so.", program)
+        with Renamed(harness.MAPPER):
+            pathlib.Path(harness.MAPPER).write_bytes(program.replace(b"libhwloc.so.", b"libgone1.so."))
+            os.chmod(harness.MAPPER, 0o755)
+            result = self.srun("-n1", "hostname", ondeloc="online")
+        self.assert_ran(result)
+        self.assertRegex(result.stderr, r"^ondeloc: the mapper did not start, the ranks stay where they are: "
+                         rf"{harness.MAPPER}: error while loading shared libraries: libgone1.so.[^\n]*\n$")
 
     def test_files_that_others_can_write_are_not_used(self):
         os.chmod(harness.MAPPER, 0o775)

@@ -107,7 +107,7 @@ TEST_CASE("the mapper's last word ends the wait, whoever keeps the pipe open") {
 
 TEST_CASE("hostile text is bounded and shown without controls") {
   Ended ended("online");
-  std::string text = kStarted + "\n";
+  std::string text = kStarted + kMessagesBegin;
   for (int line = 0; line < 30; ++line)
     text +=
         "\xc2\x9b"
@@ -117,6 +117,21 @@ TEST_CASE("hostile text is bounded and shown without controls") {
   const Lines lines = ended.told();
   REQUIRE(lines.size() == 20);
   CHECK(lines.front() == "ondeloc: ?31m?");
+}
+
+TEST_CASE("why the mapper did not start is told once, and a loader's warning is not a cause") {
+  const std::string loader = "/x/ondeloc-mapper: error while loading shared libraries: libx.so.1\n";
+  Ended missing("online,report=r.json");
+  missing.say(kStarted + loader + "a second line\n");
+  missing.mappers.reset();
+  CHECK(missing.told() ==
+        Lines{"ondeloc: the mapper did not start, the ranks stay where they are: "
+              "/x/ondeloc-mapper: error while loading shared libraries: libx.so.1"});
+  Ended warned("online");
+  warned.say(kStarted + "/x/ondeloc-mapper: /x/libx.so.1: no version information available\n" +
+             encode_messages({"first"}));
+  warned.mappers.reset();
+  CHECK(warned.told() == Lines{"ondeloc: first"});
 }
 
 TEST_CASE("a mapper that was killed is told of by what it leaves undone") {
