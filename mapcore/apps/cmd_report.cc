@@ -220,7 +220,7 @@ std::string to_prometheus(const std::vector<ReportRun>& reports) {
 std::string to_influx(const std::vector<ReportRun>& reports) {
   std::string text;
   for (const ReportRun& report : reports) {
-    const std::string node = report.node.empty() ? "unknown" : escaped(report.node, ",= \\");
+    const std::string node = report.node.empty() ? "unknown" : escaped_tag(report.node);
     text += fmt::format("ondeloc,job={},step={},node={}{} ", report.job, report.step, node,
                         restarts_label(report, ""));
     std::string fields;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text for formats that escape by a backslash: labels of Prometheus, tags of Influx. Thread safety:
-// a pure function.
+// pure functions.
 #pragma once
 
 #include <string>
@@ -15,6 +15,14 @@ inline std::string escaped(std::string_view text, std::string_view special) {
     if (special.find(c) != special.npos) out += '\\';
     out += c;
   }
+  return out;
+}
+
+// A tag of Influx's line protocol. A backslash in it stands for itself, also before another one. At
+// the end it would escape the comma behind the tag, and nothing prevents that: it becomes '?'.
+inline std::string escaped_tag(std::string_view text) {
+  std::string out = escaped(text, ",= ");
+  if (out.ends_with('\\')) out.back() = '?';
   return out;
 }
 

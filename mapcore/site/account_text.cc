@@ -142,7 +142,7 @@ std::string metric_head(std::string_view name, std::string_view help) {
 
 // A tag may not be empty.
 std::string tag(std::string_view key, const std::string& value) {
-  return value.empty() ? "" : fmt::format(",{}={}", key, escaped(value, ",= \\"));
+  return value.empty() ? "" : fmt::format(",{}={}", key, escaped_tag(value));
 }
 
 std::string tags_of(const SiteView& view, const SiteReport& report) {

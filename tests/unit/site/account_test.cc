@@ -196,6 +196,20 @@ TEST_CASE("names that users choose cannot break a format") {
         site_metrics().size());
 }
 
+TEST_CASE("a backslash in a tag of influx stands for itself and escapes no comma") {
+  for (const auto& [program, tag] :
+       {std::pair("a\\b", "a\\b"), {"a\\", "a?"}, {"a\\\\", "a\\?"}, {"a\\,b", "a\\\\,b"}}) {
+    const TempDir dir;
+    write_made(dir, {.program = program});
+    const SiteFiles files = files_of(dir);
+    const SiteAccount account = account_of(steps_of(files.reports));
+    const std::string influx = site_influx({files, account, number_of, "c\\"});
+    CAPTURE(influx);
+    CHECK(influx.find(fmt::format(",program={},fate=", tag)) != influx.npos);
+    CHECK(influx.find(",cluster=c?,hostname=") != influx.npos);
+  }
+}
+
 TEST_CASE("tables show the programs with most to gain first, and say how many follow") {
   const TempDir dir;
   for (std::uint32_t job = 1; job <= 30; ++job)
