@@ -77,21 +77,24 @@ uid_t user_of(std::string_view origin) {
       parse_unsigned(origin.substr(kBefore.size()), UINT32_MAX - 1).value_or(0));
 }
 
-// A report is not trusted: a negative number of its own would lessen the sums of others.
-double amount(double number) { return std::max(number, 0.0); }
+// A report is not trusted: a negative number of its own would lessen the sums of others, and a huge
+// one would outweigh them.
+constexpr double kMostSeconds = 366 * 24 * 3600.0;  // of a run
+constexpr double kMostBytes = 1e20;                 // more than memory moves in such a run
+double amount(double number, double most) { return std::clamp(number, 0.0, most); }
 
 SiteSums sums_of(const ReportRun& run) {
   SiteSums sums;
   sums.reports = 1;
   sums.ranks = static_cast<double>(run.ranks.size());
-  sums.seconds = amount(run.wall_ms) * 1e-3;
-  sums.mapper_cpu = amount(run.mapper_cpu_ms) * 1e-3;
-  // A report is not trusted: without this bound one report would outweigh all others.
+  sums.seconds = amount(run.wall_ms * 1e-3, kMostSeconds);
+  sums.mapper_cpu = amount(run.mapper_cpu_ms * 1e-3, kMostSeconds);
   sums.saved = std::clamp(run.run.saved, -sums.seconds, sums.seconds);
   sums.missed = std::min(missed_by(run.run), sums.seconds);
-  for (const RunStep& step : run.run.steps) sums.at_stake += amount(step.cost);
-  sums.bytes = amount(bytes_of(run.run));
-  sums.off_node_bytes = amount(off_node_bytes_of(run.run));
+  for (const RunStep& step : run.run.steps) sums.at_stake += std::max(step.cost, 0.0);
+  sums.at_stake = std::min(sums.at_stake, kMostSeconds);
+  sums.bytes = amount(bytes_of(run.run), kMostBytes);
+  sums.off_node_bytes = amount(off_node_bytes_of(run.run), kMostBytes);
   sums.remaps = static_cast<double>(remaps_of(run.run));
   sums.migrations = static_cast<double>(run.migrations());
   sums.dropped = static_cast<double>(run.dropped);

@@ -275,6 +275,19 @@ TEST_CASE("the account says what moves cost if they saved nothing") {
             .find("predicted: moves cost 2 s of node time (20 %); 0 s more") != std::string::npos);
 }
 
+TEST_CASE("a report that claims a run of centuries does not outweigh the others") {
+  const TempDir dir;
+  Report report = report_of({.kind = DecisionKind::kRemaps, .cost = 9e299, .saved = 9e299});
+  report.wall_ms = report.mapper_cpu_ms = 9e299;
+  report.intervals[0].bytes = report.intervals[0].off_node_bytes = 9e299;
+  write_text(dir.file("forged.json"), to_json(report));
+  const SiteSums sums = account_of(steps_of(files_of(dir).reports)).totals.sums;
+  constexpr double kYear = 366 * 24 * 3600;
+  for (const double seconds : {sums.seconds, sums.mapper_cpu, sums.at_stake, sums.saved})
+    CHECK(seconds == kYear);
+  for (const double bytes : {sums.bytes, sums.off_node_bytes}) CHECK(bytes == 1e20);
+}
+
 TEST_CASE("a report claims no more saved or missed time than its run took") {
   const TempDir dir;
   write_made(dir, {.job = 1, .kind = DecisionKind::kRemaps, .saved = 1e290});
