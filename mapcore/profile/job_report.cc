@@ -41,15 +41,18 @@ struct Seen {
   }
 };
 
+// A requeued job runs its steps again under their numbers.
+std::string step_of(const ReportInput& report) {
+  const std::string step = fmt::format("job {} step {}", report.job, report.step);
+  return report.restarts > 0 ? fmt::format("{}, restart {}", step, report.restarts) : step;
+}
+
 Status check_steps(const std::vector<NamedReport>& parts) {
   const NamedReport& first = parts.front();
   for (const NamedReport& part : parts)
-    if (part.report.job != first.report.job || part.report.step != first.report.step)
-      return Error(
-          fmt::format("'{}' is of job {} step {}, and '{}' of job {} step {}; give the reports of "
-                      "one step",
-                      first.name, first.report.job, first.report.step, part.name, part.report.job,
-                      part.report.step));
+    if (step_of(part.report) != step_of(first.report))
+      return Error(fmt::format("'{}' is of {}, and '{}' of {}; give the reports of one step",
+                               first.name, step_of(first.report), part.name, step_of(part.report)));
   return {};
 }
 
@@ -123,6 +126,7 @@ Result<ReportInput> join_reports(std::vector<NamedReport> parts) {
   ReportInput job;
   job.job = parts.front().report.job;
   job.step = parts.front().report.step;
+  job.restarts = parts.front().report.restarts;
   for (NamedReport& part : parts) {
     if (Status good = seen.add(part); !good) return std::move(good).error();
     add_part(std::move(part.report), job);

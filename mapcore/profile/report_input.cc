@@ -95,10 +95,19 @@ void read_cpus(const Json& ranks, ReportInput& input) {
   }
 }
 
+// The report has the number as text; a job that was not requeued has none.
+std::uint64_t read_restarts(const Json& report) {
+  const Json* origin = find(report, "origin");
+  const Json* restarts = origin == nullptr ? nullptr : find(*origin, "restarts");
+  if (restarts == nullptr || !restarts->is_string()) return 0;
+  return parse_unsigned(restarts->get_ref<const std::string&>(), UINT32_MAX).value_or(0);
+}
+
 void read_extras(const Json& report, ReportInput& input) {
   input.node = read_node(report);
   input.nodes = {input.node};
   input.job = whole_number(report, "job");
+  input.restarts = read_restarts(report);
   input.step = whole_number(report, "step");
   if (const Json* off = find(report, "off_node"); off != nullptr && off->is_array()) {
     for (const Json& cell : *off) {

@@ -18,8 +18,8 @@ namespace ondeloc {
 
 struct ReportInput {
   std::string node;
-  std::uint64_t job = 0, step = 0;
-  CommMatrix matrix;  // by world rank; ranks = largest rank + 1
+  std::uint64_t job = 0, restarts = 0, step = 0;  // restarts: of a requeued job
+  CommMatrix matrix;                              // by world rank; ranks = largest rank + 1
   std::vector<int> ranks;
   std::vector<RankCpuSet> cpus;    // of the ranks; empty if one of them is unknown
   std::map<int, double> off_node;  // bytes that a world rank sent to other nodes

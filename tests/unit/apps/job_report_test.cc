@@ -230,6 +230,8 @@ TEST_CASE("reports that do not belong together are refused") {
   };
   for (const Wrong& wrong :
        {Wrong{{"n1", {2, 3}, {}, {}, 0, 1}, "of job 7 step 0, and"},
+        {{"n1", {2, 3}, {}, {}, 0, 0, 2},
+         "of job 7 step 0, restart 2; give the reports of one step"},
         {{"n1", {1, 2}, {}, {}}, "rank 1 is in '"},
         {{"n1", {2, 4}, {}, {{4, 5, 1}}}, "no file has what rank 3 sent"},
         {{"n1", {2, 3}, {}, {{2, 0, 1}}, 100000}, "names the receivers of few bytes"}}) {
