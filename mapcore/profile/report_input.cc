@@ -5,9 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "mapcore/base/ids.h"
 #include "mapcore/base/printable.h"
@@ -19,8 +16,6 @@ namespace ondeloc {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kMaxReport = std::size_t{1} << 30;
 
 const Json* find(const Json& object, const char* key) {
   const auto at = object.is_object() ? object.find(key) : object.end();
