@@ -274,7 +274,7 @@ double saved_by(const Run& run) {
   for (const RunStep& step : run.steps) {
     const Decision& decision = step.decision;
     if (decision.kind == DecisionKind::kWaits) continue;
-    saved = -decision.ledger - (decision.acts() ? decision.migration : 0);
+    saved = 0 - decision.ledger - (decision.acts() ? decision.migration : 0);  // no negative zero
   }
   return saved;
 }

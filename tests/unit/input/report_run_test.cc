@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <ctime>
 
 #include "mapcore/report/report.h"
@@ -49,6 +50,14 @@ TEST_CASE("the story of a report has its intervals, decisions and ranks") {
         "energy of the node in 1.5 s: packages 1.25 kJ, memory unknown (no?counter)\n"
         "memory traffic of the node: 1 kB, 40.0 % of it remote (measured)\n");
   CHECK(found->notes == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a run that neither saved nor lost time has saved zero without a sign") {
+  const auto found = parse_report_run(
+      R"({"matrix":[],"ranks":[],"intervals":[{"t":1,"decision":"keeps","ledger":0.0}]})", "r");
+  REQUIRE(found.ok());
+  CHECK(found->run.saved == 0);
+  CHECK_FALSE(std::signbit(found->run.saved));
 }
 
 TEST_CASE("bytes that are in no interval are known, from the sums of a report too") {
