@@ -37,9 +37,11 @@ function groupsOf(run, name) {
 
 let edge = 54;  // space of the numbers, in pixels of the canvas
 function paintMap() {
-  const n = heat.run.heat.n, canvas = byId('map');
-  const cell = heat.cell = n > 310 ? Math.ceil(1240 / n) : Math.floor(1240 / Math.max(n, 10)), side = cell * n, font = Math.round(side / 64);
-  edge = Math.round(2.8 * font);
+  const {run} = heat, n = run.heat.n, canvas = byId('map');
+  const cell = heat.cell = n > 310 ? Math.ceil(1240 / n) : Math.floor(1240 / Math.max(n, 10)), side = cell * n;
+  // The map of few ranks is small, but its numbers are not; .7: a digit is narrower than that.
+  const font = Math.max(19, Math.round(side / 64)), digits = run.ranks.reduce((most, row) => Math.max(most, String(row[0]).length), 0);
+  edge = Math.round(Math.max(2.8, .7 * digits + .5) * font);
   canvas.width = canvas.height = side + edge + 4;
   heat.painted = make('canvas', {width: canvas.width, height: canvas.height});
   canvas.style.maxWidth = Math.max(canvas.width / 1.8, 240) + 'px';
