@@ -113,7 +113,7 @@ function coreLabel(place, ranks) {
   const text = ranks.length > 2 ? ranks.length + '×' : ranks.join(' ');
   if (text === '' || place.size < 13) return '';
   return draw('text', {x: place.x + place.size / 2, y: place.y + place.size / 2, 'text-anchor': 'middle', 'dominant-baseline': 'central',
-      'pointer-events': 'none', class: 'number', 'font-size': Math.min(16, place.size * (text.length > 3 ? .3 : .46))}, text);
+      'pointer-events': 'none', class: 'number', 'font-size': Math.min(16, place.size * (text.length > 3 ? Math.min(.3, 1.4 / text.length) : .46))}, text);
 }
 
 function pairLines(run, seats, places) {
