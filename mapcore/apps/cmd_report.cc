@@ -51,7 +51,7 @@ std::string share_change(const RunStep& step) {
 std::string intervals_text(const Run& run) {
   std::string text =
       fmt::format("\nintervals\n{:>5} {:>9} {:>10} {:>14} {:>9} {:>9} {:>5} {}\n", "", "until",
-                  "sent", "between nodes", "peak load", "gain", "moved", "decision");
+                  "sent", "across NUMA", "peak load", "gain", "moved", "decision");
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
     const RunStep& step = run.steps[i];
     const double gain = step.decision.gain;

@@ -61,9 +61,10 @@ void add_decisions(Lines& lines, const Run& run) {
   for (std::size_t i = all - std::min(all, kMostTopDecisions); i < all; ++i) {
     const RunStep& step = run.steps[i];
     const std::string across =
-        step.remote_before ? fmt::format("{:.0f} % between nodes", 100 * *step.remote_before) : "";
+        step.remote_before ? fmt::format("{:.0f} % across NUMA nodes", 100 * *step.remote_before)
+                           : "";
     lines.push_back(
-        fmt::format("  {:>9}  {:<9} {:>10}  {:<20} {}", seconds_text(step.end),
+        fmt::format("  {:>9}  {:<9} {:>10}  {:<23} {}", seconds_text(step.end),
                     name_of(step.decision.kind), bytes_text(step.bytes), across,
                     step.moved.empty() ? "" : counted(step.moved.size(), "rank") + " moved"));
   }

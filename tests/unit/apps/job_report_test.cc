@@ -199,6 +199,7 @@ TEST_CASE("the columns of the ranks are as wide as their longest list of CPUs") 
     {"rank":0,"initial_cpus":"0","final_cpus":"0,2,4,6,8,10,12,14","migrations":3},
     {"rank":1,"initial_cpus":"1","final_cpus":"1","migrations":4}]})");
   const std::string text = run_command(dir, {"report", report}).out;
+  CHECK(text.find(" across NUMA peak load ") != text.npos);  // "nodes" alone are other machines
   CHECK(text.find("\n       CPUs at the start  CPUs at the end    migrations\n"
                   "    0  0                  0,2,4,6,8,10,12,14 3\n"
                   "    1  1                  1                  4\n") != text.npos);
