@@ -61,14 +61,23 @@ class Guest:
 
     def __enter__(self):
         payload = self.out / "payload"
-        stage(self.build, self.plan, payload, self.user_files)
-        make_image(payload, self.out / "payload.img")
-        shutil.rmtree(payload)
-        must("truncate", "-s", "256M", self.out / "results.img")
-        self.image = pathlib.Path(must(VM / "build_root", "bookworm", "guest"))
-        must(VM / "build_root", "trixie", "qemu")  # made the first time: not within the guest's time
-        self.start()
+        try:
+            stage(self.build, self.plan, payload, self.user_files)
+            make_image(payload, self.out / "payload.img")
+            shutil.rmtree(payload)
+            must("truncate", "-s", "256M", self.out / "results.img")
+            self.image = pathlib.Path(must(VM / "build_root", "bookworm", "guest"))
+            must(VM / "build_root", "trixie", "qemu")  # made the first time: not within the guest's time
+            self.start()
+        except BaseException:  # __exit__ is not called then
+            self.remove_images()
+            raise
         return self
+
+    def remove_images(self):
+        shutil.rmtree(self.out / "payload", ignore_errors=True)
+        for image in self.out.glob("*.img"):
+            image.unlink()
 
     def start(self):
         (self.out / "console").unlink(missing_ok=True)
@@ -126,8 +135,7 @@ class Guest:
         results = self.out / "results"
         results.mkdir(exist_ok=True)
         subprocess.run(["tar", "-C", results, "-xf", self.out / "results.img"], stderr=subprocess.DEVNULL, check=False)
-        for image in self.out.glob("*.img"):
-            image.unlink()
+        self.remove_images()
 
     def failure_of_qemu(self):
         """The assertion of its own by which QEMU ended, as QEMU 10 does now and then at the start of a guest; else None."""

@@ -173,6 +173,23 @@ class Hangs(unittest.TestCase):
         self.assertEqual(lines.call_args[0][1], 20)
 
 
+class Leftovers(unittest.TestCase):
+    def test_a_guest_that_cannot_be_prepared_leaves_no_files(self):
+        def full(payload, image):
+            image.write_text("half")
+            raise guest.Failed("mke2fs: no space left")
+
+        for problem in (guest.Failed("no recording"), KeyboardInterrupt()):
+            with self.subTest(problem=problem), tempfile.TemporaryDirectory() as out:
+                def stage(build, plan, payload, files, problem=problem):
+                    payload.mkdir()
+                    if isinstance(problem, KeyboardInterrupt):
+                        raise problem
+                with mock.patch.multiple(guest, stage=stage, make_image=full), self.assertRaises((guest.Failed, KeyboardInterrupt)):
+                    guest.Guest(Machine(XEON2), BUILD, {}, out, 1000).__enter__()
+                self.assertEqual(os.listdir(out), [])
+
+
 class Runs(unittest.TestCase):
     def test_each_name_of_init_and_finalize_is_seen(self):
         region = ctypes.CDLL(str(BUILD / "tests/lab/guest/lab_region.so"))
