@@ -81,7 +81,7 @@ class Machine:
             words += ["-object", f"memory-backend-ram,id=m{node},size={self.node_mib}M",
                       "-numa", f"node,nodeid={node},cpus={node * each}-{node * each + each - 1},memdev=m{node}"]
             for other in range(node):
-                far = min(254, round(10 * (near + self.way[node][other]) / near))
+                far = min(254, round(10 * (near + self.way[node][other]) / near)) if near else 254
                 words += ["-numa", f"dist,src={other},dst={node},val={far}"]
         return words
 

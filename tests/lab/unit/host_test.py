@@ -64,6 +64,10 @@ class Descriptions(unittest.TestCase):
             with self.subTest(at=at, value=value):
                 self.assertEqual(self.changed(at, value), sentence)
 
+    def test_memory_may_cost_nothing(self):
+        description = {**XEON2, "llc": {**XEON2["llc"], "latency_ns": 0}, "memory": {**XEON2["memory"], "latency_ns": 0}}
+        self.assertIn("dist,src=0,dst=1,val=254", Machine(description).qemu_words())
+
     def test_a_file_that_holds_no_object_is_told_in_one_sentence(self):
         self.assertEqual(self.said("[1]"), "this is not a JSON object")
         self.assertIn("line 1 column 2", self.said("{,}"))
