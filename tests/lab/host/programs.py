@@ -62,7 +62,10 @@ def command(text, ranks):
         raise ValueError(f"--command {text}: {error}") from error
     if not words:
         raise ValueError("--command: a command is missing")
-    return {"name": words[0].rsplit("/", 1)[-1], "words": words, "ranks": ranks, "timeout": 3000}
+    name = words[0].rsplit("/", 1)[-1]
+    if name in ("", ".", ".."):  # it names a directory of results
+        raise ValueError(f"--command {text}: {words[0]!r} is a directory; a program is expected there")
+    return {"name": name, "words": words, "ranks": ranks, "timeout": 3000}
 
 
 def listing():

@@ -115,6 +115,11 @@ class Words(unittest.TestCase):
             with self.subTest(word=word), self.assertRaisesRegex(ValueError, "^--program " + word):
                 self.plan("--program", word)
 
+    def test_a_command_begins_with_a_program(self):
+        for text in ("/usr/local/user/", "..", "./.", "", "'"):
+            with self.subTest(text=text), self.assertRaisesRegex(ValueError, "^--command[^\n]*: [^\n]*$"):
+                self.plan("--command", text, "--mappings", "packed")
+
     def test_a_guest_boots_for_something(self):
         with self.assertRaisesRegex(ValueError, "nothing to run"):
             self.plan("--program", ",", "--validate", "none")
