@@ -198,6 +198,11 @@ class Leftovers(unittest.TestCase):
                     guest.Guest(Machine(XEON2), BUILD, {}, out, 1000).__enter__()
                 self.assertEqual(os.listdir(out), [])
 
+    def test_a_part_of_a_line_of_counters_does_not_lose_the_others(self):
+        with tempfile.TemporaryDirectory() as out:
+            pathlib.Path(out, "counters.jsonl").write_text('{"label": 1, "tag": 1}\n{"label": 2, "ta')
+            self.assertEqual(list(guest.Guest(Machine(XEON2), BUILD, {}, out, 1000).counters()), [1])
+
 
 class Runs(unittest.TestCase):
     def test_each_name_of_init_and_finalize_is_seen(self):
