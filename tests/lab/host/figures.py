@@ -5,14 +5,22 @@ import statistics
 
 # Student's t for 95 %, by degrees of freedom.
 STUDENT = [0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228]
+NORMAL = statistics.NormalDist().inv_cdf(0.975)
+
+
+def student(degrees):
+    """From the table, else by the expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5)."""
+    if degrees < len(STUDENT):
+        return STUDENT[degrees]
+    z = NORMAL
+    return z + (z ** 3 + z) / (4 * degrees) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2)
 
 
 def interval(values):
     """Half the width of the 95 % interval of the mean; None of one value."""
     if len(values) < 2:
         return None
-    t = STUDENT[min(len(values) - 1, len(STUDENT) - 1)]
-    return t * statistics.stdev(values) / math.sqrt(len(values))
+    return student(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def memory_of(entry):

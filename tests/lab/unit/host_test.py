@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import statistics
 import sys
 import tempfile
 import unittest
@@ -255,6 +256,17 @@ def run_of(program, mapping, number, problem=None):
     counts = dict.fromkeys(("llc_misses", "memory_local", "memory_remote", "cache_same_llc", "cache_same_node", "cache_other_node", "waits",
                             "timeouts", "set_backs", "host_load", "host_s"), 1)
     return {**run, "memory": {**counts, "simulated_s": 1 + number / 10, "controllers": [], "links": [], "ports": []}}
+
+
+class Intervals(unittest.TestCase):
+    def test_an_interval_is_students_for_any_number_of_runs(self):
+        for runs, t in ((2, 12.706), (5, 2.776), (11, 2.228), (12, 2.201), (21, 2.086), (31, 2.042), (121, 1.980)):
+            with self.subTest(runs=runs):
+                values = list(range(runs))
+                self.assertAlmostEqual(figures.interval(values), t * statistics.stdev(values) / runs ** 0.5, delta=1e-3 * runs ** 0.5)
+
+    def test_one_run_has_no_interval(self):
+        self.assertIsNone(figures.interval([1.0]))
 
 
 class Tables(unittest.TestCase):
