@@ -14,14 +14,16 @@ from . import figures, guest, mappings, programs, tables, validate
 from .machine import Machine
 
 TREE = pathlib.Path(__file__).resolve().parents[3]
+WIDEST_WINDOW_NS = 1_000_000  # as plugin/lab.cc allows
 ONLINE = "interval=2ms,max-interval=4ms"
 
 
-def at_least(least):
+def at_least(least, most=None):
     """The type of an option that is a number."""
     def number(text):
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"a whole number of {least} or more is expected, not '{text}'")
+        if not text.isdecimal() or int(text) < least or (most and int(text) > most):
+            limit = f"from {least} to {most}" if most else f"of {least} or more"
+            raise argparse.ArgumentTypeError(f"a whole number {limit} is expected, not '{text}'")
         return int(text)
     return number
 
@@ -54,7 +56,7 @@ def options(words):
                         "the mapper has read the topology by then; 0: its start is part of the time (default: %(default)s)")
     parser.add_argument("--sysctl", action="append", default=[], metavar="NAME=VALUE",
                         help="a setting of the guest's kernel, such as kernel.numa_balancing=0, with which it moves no pages by itself; may be repeated")
-    parser.add_argument("--window", type=at_least(1), default=1000, metavar="NS", help="how far vCPUs may be apart (default: 1000)")
+    parser.add_argument("--window", type=at_least(1, WIDEST_WINDOW_NS), default=1000, metavar="NS", help="how far vCPUs may be apart (default: 1000)")
     parser.add_argument("--build", default=str(TREE / "build/dev"), help="build directory (default: build/dev)")
     parser.add_argument("--timeout", type=at_least(1), default=24 * 3600, metavar="S", help="most seconds of the host for one machine")
     parser.add_argument("--patience", type=at_least(1), default=3600, metavar="S", help="most seconds of the host for one run, or for each run of a "

@@ -131,6 +131,12 @@ class Words(unittest.TestCase):
                 main.options(words)
             self.assertIn("or more is expected, not", said.getvalue())
 
+    def test_a_window_that_the_plugin_refuses_is_told_before_a_guest_boots(self):
+        self.assertEqual(main.options(["--window", "1000000"]).window, 1000000)
+        with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+            main.options(["--window", "1000001"])
+        self.assertIn("a whole number from 1 to 1000000 is expected, not '1000001'", said.getvalue())
+
 
 class Machines(unittest.TestCase):
     def run_all(self, machines, results):
