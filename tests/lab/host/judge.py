@@ -72,6 +72,8 @@ def mean_of_least(values, times):
 def judge(place, ondeloc):
     """One entry for each program of a result directory."""
     result = json.loads((place / "result.json").read_text())
+    if not isinstance(result, dict) or not {"description", "rows"} <= result.keys():
+        raise ValueError(f"--judge {place}: result.json there is not one that run-lab wrote")
     machine = Machine(result["description"])
     lines = []
     for program in dict.fromkeys(row["program"] for row in result["rows"]):

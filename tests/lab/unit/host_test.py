@@ -18,7 +18,7 @@ from unittest import mock
 BUILD = pathlib.Path(sys.argv.pop())
 LAB = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(LAB))
-from host import figures, guest, main, tables, validate  # noqa: E402  (the path has to be set before)
+from host import figures, guest, judge, main, tables, validate  # noqa: E402  (the path has to be set before)
 from guest import run_plan  # noqa: E402
 from host.machine import Machine  # noqa: E402
 
@@ -209,6 +209,15 @@ class Leftovers(unittest.TestCase):
         with tempfile.TemporaryDirectory() as out:
             pathlib.Path(out, "counters.jsonl").write_text('{"label": 1, "tag": 1}\n{"label": 2, "ta')
             self.assertEqual(list(guest.Guest(Machine(XEON2), BUILD, {}, out, 1000).counters()), [1])
+
+
+class Judge(unittest.TestCase):
+    def test_a_file_of_another_program_is_refused_in_one_sentence(self):
+        for text in ("{}", "[]", '{"rows": []}'):
+            with self.subTest(text=text), tempfile.TemporaryDirectory() as place:
+                pathlib.Path(place, "result.json").write_text(text)
+                with self.assertRaisesRegex(ValueError, "^--judge [^\n]*$"):
+                    judge.judge(pathlib.Path(place), "ondeloc")
 
 
 class Runs(unittest.TestCase):
