@@ -25,7 +25,7 @@ std::optional<std::string>& option_value() {
   return *value;
 }
 
-// Words of plugstack.conf, for --ondeloc=help.
+// Words of plugstack.conf, for --ondeloc=help; none in slurmstepd, which prints no help.
 std::vector<std::string>& site_words() {
   static auto* const words = new std::vector<std::string>;
   return *words;
@@ -65,9 +65,9 @@ void register_option(spank_t spank, Arguments arguments) {
       "--ondeloc=help lists modes and keys";
   static spank_option option = {name, argument, usage, 1, 0, option_given};
   option_value().reset();  // the plugin stays mapped after dlclose, with its variables
-  site_words().assign(arguments.begin(), arguments.end());
   const spank_context_t context = spank_context();
   if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) return;
+  if (context != S_CTX_REMOTE) site_words().assign(arguments.begin(), arguments.end());
   if (spank_option_register(spank, &option) != ESPANK_SUCCESS)
     slurm_error("ondeloc: the option --ondeloc cannot be registered");
 }

@@ -14,8 +14,8 @@ namespace ondeloc {
 
 inline constexpr const char* kDefaultVariable = "ONDELOC";
 
-// Valid in slurm_spank_init only. Does nothing in contexts without options. Keeps the words of
-// plugstack.conf for the call for help.
+// Valid in slurm_spank_init only. Does nothing in contexts without options. Outside of
+// slurmstepd it keeps the words of plugstack.conf for the call for help.
 void register_option(spank_t spank, Arguments arguments);
 
 // srun forwards --ondeloc to the nodes even under --export=NONE, but not the ONDELOC variable.
