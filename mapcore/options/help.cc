@@ -8,12 +8,16 @@
 namespace ondeloc {
 namespace {
 
+std::string line_of(std::string_view name, std::string_view text) {
+  return fmt::format("  {:<27} {}\n", name, text);
+}
+
 std::string modes_text() {
   std::string text = "modes\n";
   for (const ModeRow& row : mode_rows()) {
     const std::string name =
         row.argument.empty() ? std::string(row.name) : fmt::format("{}:{}", row.name, row.argument);
-    text += fmt::format("  {:<27} {}\n", name, row.help);
+    text += line_of(name, row.help);
   }
   return text;
 }
@@ -26,7 +30,7 @@ std::string keys_text() {
     const std::string value = default_of(row);
     const std::string standard = value.empty() ? "" : fmt::format(" ({})", value);
     const std::string only = row.modes.all() ? "" : fmt::format("; {} only", modes_text(row.modes));
-    text += fmt::format("  {:<27} {}{}{}\n", name, row.help, only, standard);
+    text += line_of(name, fmt::format("{}{}{}", row.help, only, standard));
   }
   return text + "  TIME is a number with a unit: ms, s, m or h\n";
 }
@@ -34,7 +38,7 @@ std::string keys_text() {
 std::string algorithms_text() {
   std::string text = "algorithms\n";
   for (const AlgorithmRow& row : kAlgorithmRows)
-    text += fmt::format("  {:<27} {}\n", fmt::format("{}{}", row.name, row.argument), row.summary);
+    text += line_of(fmt::format("{}{}", row.name, row.argument), row.summary);
   return text;
 }
 
@@ -44,11 +48,11 @@ std::string site_text(const std::vector<std::string_view>& words) {
   const auto site = parse_site_options(words);
   if (!site)
     return text + fmt::format("  a wrong word: ondeloc is off ({})\n", site.error().message());
+  const SiteOptions standard;
   for (const SiteRow& row : site_rows()) {
     const std::string value = row.get(*site);
-    const bool is_given = value != row.get(SiteOptions());
-    if (is_given || row.name == "default")
-      text += fmt::format("  {:<27} {}\n", fmt::format("{}={}", row.name, value), row.help);
+    if (value != row.get(standard) || row.name == "default")
+      text += line_of(fmt::format("{}={}", row.name, value), row.help);
   }
   return text;
 }

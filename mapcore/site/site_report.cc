@@ -91,7 +91,7 @@ SiteSums sums_of(const ReportRun& run) {
   sums.mapper_cpu = amount(run.mapper_cpu_ms * 1e-3, kMostSeconds);
   sums.saved = std::clamp(run.run.saved, -sums.seconds, sums.seconds);
   sums.missed = std::min(missed_by(run.run), sums.seconds);
-  for (const RunStep& step : run.run.steps) sums.at_stake += std::max(step.cost, 0.0);
+  for (const RunStep& step : run.run.steps) sums.at_stake += amount(step.cost, kMostSeconds);
   sums.at_stake = std::min(sums.at_stake, kMostSeconds);
   sums.bytes = amount(bytes_of(run.run), kMostBytes);
   sums.off_node_bytes = amount(off_node_bytes_of(run.run), kMostBytes);
