@@ -41,7 +41,8 @@ std::string command_text(std::string_view words) {
   std::string text;
   while (!words.empty() && text.size() < kMostShown) {
     const std::size_t end = std::min(words.find('\0'), words.size());
-    text += (text.empty() ? "" : " ") + shell_word(words.substr(0, end));
+    if (!text.empty()) text += ' ';
+    text += shell_word(words.substr(0, end));
     words.remove_prefix(std::min(end + 1, words.size()));
   }
   if (text.size() > kMostShown) text.resize(kMostShown);
