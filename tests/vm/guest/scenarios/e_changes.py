@@ -12,6 +12,7 @@ from harness import (BTL, Failed, HERE, STEADY, alone, check, inside_cpuset, mas
 from steps import OPTIONS, Phase, TALK, followed, follows, steady, step
 
 PAGES = 16 << 20  # bytes that every rank touches at its start
+STATE = pathlib.Path("/var/lib/vm-slurm")  # files of the guest's Slurm
 
 
 def talkers():
@@ -256,8 +257,7 @@ def end_daemon(pid, name):
 def slurm_with(*arguments):
     """Restarts the guest's Slurm with another configuration, and with the old one afterwards."""
     def again(*words):
-        state = pathlib.Path("/var/lib/vm-slurm")
-        for file in sorted(state.glob("*.pid"), reverse=True):  # slurmd ends before slurmctld
+        for file in sorted(STATE.glob("*.pid"), reverse=True):  # slurmd ends before slurmctld
             end_daemon(int(file.read_text()), file.stem)
             file.unlink(missing_ok=True)
         root(str(HERE / "start_slurm"), *words)
@@ -338,6 +338,31 @@ def contain_spank():
 def entire_step_in_namespace():
     """slurmstepd itself is started inside the job's namespace."""
     return told(in_container("entire_step", "job_container.conf:EntireStepInNS=true"))
+
+
+@scenario("3+1")
+def node_without_files():
+    """enable_configless: slurmd starts without a file in /etc/slurm and fetches Slurm's configuration, plugstack.conf included.
+    Files that plugstack.conf includes are not sent, so the plugin's line stands in it."""
+    line = next(pathlib.Path("/usr/local/etc/plugstack.conf.d").glob("*.conf")).read_text()
+    with slurm_with("task/cgroup,task/affinity", "yes", "1", "SlurmctldParameters=enable_configless"):
+        pathlib.Path("/etc/slurm/plugstack.conf").write_text(line)
+        root("scontrol", "reconfigure")
+        pid_file = STATE / "slurmd-node0.pid"
+        end_daemon(int(pid_file.read_text()), "slurmd")
+        root("unshare", "--mount", "sh", "-ec", "mount -t tmpfs tmpfs /etc/slurm; exec slurmd -N node0 --conf-server 192.0.2.1")
+        served = STATE / "spool-node0/conf-cache/plugstack.conf"
+        wait_for(lambda: served.exists() and root("sinfo", "-h", "-o", "%T").strip() == "idle", "node0 with a fetched configuration")
+        check(served.read_text() == line, f"{served}: {served.read_text()}")
+        node = int(pid_file.read_text())
+        check(not os.listdir(f"/proc/{node}/root/etc/slurm"), "slurmd sees files in /etc/slurm")
+        watched = step("configless", ["-n4"], [TALK], online=OPTIONS + ",decide=always",
+                       phases=[Phase("mirror", follows("mirror", 4, range(4)))])
+        step_clean()
+    inside_cpuset(watched.series)
+    followed(watched, 4, ["mirror"], range(4))
+    check(watched.report["matrix"], f"nothing was counted: {watched.report['notes']}")
+    return f"{show(watched.series[-1])}; {watched.report['notes']}"
 
 
 def received(node):
