@@ -33,9 +33,10 @@ struct ProcessMove {
   CpuSet widened = {};
 };
 
-// The masks of all processes are read first and then set back to back: processes that exchange
-// their slots share CPUs for some system calls, much shorter than a scheduling tick. One result for
-// each move.
+// The masks of all processes are read first and then set back to back, in the order of move_order.h:
+// processes that exchange their slots share CPUs for some system calls, much shorter than a
+// scheduling tick. Meanwhile the calling thread stays on one CPU; afterwards it has its mask again.
+// One result for each move.
 std::vector<BindResult> move_processes(std::span<const ProcessMove> moves);
 BindResult move_process(pid_t pid, const CpuSet& from, const CpuSet& to);
 

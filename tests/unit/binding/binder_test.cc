@@ -48,6 +48,7 @@ TEST_CASE("processes exchange their CPUs, and one with an empty slot stays") {
   CHECK(*get_affinity(children[0]) == second);
   CHECK(*get_affinity(children[1]) == first);
   CHECK(*get_affinity(children[2]) == first);
+  CHECK(*get_affinity(0) == all);
   REQUIRE(results.size() == 3);
   CHECK(results[2].threads == 0);
   for (const pid_t child : children) kill(child, SIGKILL);
