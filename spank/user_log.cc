@@ -12,6 +12,9 @@
 namespace ondeloc {
 namespace {
 
+// Begins the lines of log_to_site(), and no other line.
+constexpr std::string_view kWho = "job ";
+
 // slurm_error would reach the user's terminal.
 void log_to_slurmd(std::string_view sentence) {
   slurm_info("ondeloc: %.*s", static_cast<int>(sentence.size()), sentence.data());
@@ -25,6 +28,11 @@ std::string clean_line(std::string_view raw) {
   return printable(raw.substr(0, cut_length(raw, kLongest - kCut.size()))).append(kCut);
 }
 
+// slurmd's log has the lines for users too. A user could forge one about another user's job.
+std::string not_for_site(std::string_view raw) {
+  return trim_blanks(raw).starts_with(kWho) ? fmt::format("mapper: {}", raw) : std::string(raw);
+}
+
 }  // namespace
 
 void log_to_user(std::string_view sentence) {
@@ -33,12 +41,13 @@ void log_to_user(std::string_view sentence) {
 
 void log_to_site(const Step& step, std::string_view sentence) {
   const StepIdentity& who = step.identity;
+  if (who.job_id == 0) return log_to_slurmd(sentence);  // before read_identity()
   log_to_slurmd(
-      fmt::format("job {} step {} user {}: {}", who.job_id, who.step_id, who.uid, sentence));
+      fmt::format("{}{} step {} user {}: {}", kWho, who.job_id, who.step_id, who.uid, sentence));
 }
 
 void log_to_requester(const Step& step, std::string_view sentence) {
-  step.request.user_requested ? log_to_user(sentence) : log_to_slurmd(sentence);
+  step.request.user_requested ? log_to_user(sentence) : log_to_site(step, sentence);
 }
 
 void fail_open(Step& step, std::string_view why) {
@@ -59,7 +68,7 @@ std::vector<CleanLine> clean_lines(std::string_view text) {
     const bool for_log = raw.starts_with(kForLog);
     if (for_log) raw.remove_prefix(1);
     if (raw.empty() || lines.size() == kMostLines) continue;
-    lines.push_back({clean_line(raw), for_log});
+    lines.push_back({for_log ? clean_line(raw) : clean_line(not_for_site(raw)), for_log});
   }
   return lines;
 }

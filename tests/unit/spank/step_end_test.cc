@@ -77,6 +77,30 @@ TEST_CASE("a line for the log names the step and its user, and does not reach th
         Lines{"ondeloc: job 12 step 0 user 1000: " + std::string(397, 'x') + "..."});
 }
 
+TEST_CASE("no line of the mapper names another job, whoever reads it") {
+  constexpr const char* kForged = "job 99 step 0 user 0: online, 4 ranks, 0 remaps";
+  for (const std::string blanks : {"", " "}) {
+    Ended ended("online");
+    ended.step.identity.job_id = 12;
+    ended.step.identity.uid = 1000;
+    ended.say(kStarted + encode_messages({blanks + kForged, "jobs are fine"}));
+    ended.mappers.reset();
+    // slurm_spank_log writes into slurmd's log too.
+    CHECK(ended.told() == Lines{"ondeloc: mapper: " + blanks + kForged, "ondeloc: jobs are fine"});
+  }
+  Ended by_default("online");
+  by_default.step.request.user_requested = false;
+  by_default.step.identity.job_id = 12;
+  by_default.step.identity.uid = 1000;
+  by_default.say(kStarted + encode_messages({kForged}));
+  by_default.mappers.reset();
+  FakeSpank& fake = use_fake();
+  relay_mapper_messages(by_default.step, 0);
+  CHECK(fake.user_lines.empty());
+  CHECK(fake.log_lines ==
+        Lines{std::string("ondeloc: job 12 step 0 user 1000: mapper: ") + kForged});
+}
+
 TEST_CASE("a long sentence reaches the user whole, and one that is cut says so") {
   const std::string note(300, 'x'), longest(400, 'y'), longer(401, 'z');
   Ended ended("online");

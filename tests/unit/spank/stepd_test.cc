@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The callbacks in slurmstepd, on a fake of Slurm: what a step gets, and what turns ondeloc off.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,7 +127,9 @@ TEST_CASE("a failure is reported once, to a user that asked for ondeloc") {
   CHECK(told(Begun("nonsense")).starts_with("ondeloc: mode 'nonsense' is not known"));
   CHECK(told(Begun(with_env("ONDELOC", std::string(4097, 'x')), nullptr))
             .starts_with("ondeloc: ONDELOC is longer than 4096 characters; the job runs on"));
-  CHECK(told(Begun("online", {"libexec=/nonexistent"})).size() > 0);
+  CHECK(told(Begun("online", {"libexec=/nonexistent"})).starts_with("ondeloc: /nonexistent"));
+  CHECK(told(Begun(nullptr, {"default=online", "libexec=/nonexistent"}))
+            .starts_with(fmt::format("log: ondeloc: job 7 step 1 user {}: /nonexist", getuid())));
 }
 
 TEST_CASE("a failure of all tasks of a node is one sentence") {
