@@ -66,8 +66,13 @@ std::string algorithm_of(const Options& options) {
 }  // namespace
 
 Status set_allowed(Allowed& allowed, std::string_view list) {
-  for (const std::string_view word : split(list, ','))
+  std::vector<std::string_view> given;
+  for (const std::string_view word : split(list, ',')) {
     if (Status good = allow_word(allowed, word); !good) return good;
+    const std::string_view name = word.starts_with(kRanks) ? kRanks : word;
+    if (holds(given, name)) return Error(fmt::format("'{}' is given twice", name));
+    given.push_back(name);
+  }
   return {};
 }
 

@@ -322,6 +322,8 @@ TEST_CASE("words of plugstack.conf that contradict each other are refused") {
   };
   CHECK(fault({"min-uid=1000", "min-uid=1"}) == "min-uid is given twice");
   CHECK(fault({"allow=online", "allow=static"}) == "allow is given twice");
+  CHECK(fault({"allow=online,deloc,online"}) == "allow: 'online' is given twice");
+  CHECK(fault({"allow=ranks:64,ranks:4096"}) == "allow: 'ranks:' is given twice");
   CHECK(fault({"default=online", "allow=static"}) ==
         "default: mode 'online' is not allowed here; use static (allow= in plugstack.conf)");
   CHECK(fault({"allow=coordinated", "default=online,algorithm=balance"})
