@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The privileged side of the segment. slurmstepd makes the segment as root and writes it with
-// pwrite only; it never maps it and reads only the header that it has just written. A task writes
-// its own slot in the same way before it executes the program. Units: ranks and bytes. Ownership:
-// the caller owns the descriptor, which is CLOEXEC until a task makes it inheritable. Thread
-// safety: no shared state. Errors: one sentence each; write_task_slot returns an errno, as it runs
-// between fork and exec. Source of the sealing rules: memfd_create(2), fcntl(2) F_ADD_SEALS.
+// pwrite only; it never maps it or reads it. Before a task executes the program, it reads and
+// checks the header, which other tasks may have changed by then, and writes its own slot with
+// pwrite too. Units: ranks and bytes. Ownership: the caller owns the descriptor, which is CLOEXEC
+// until a task makes it inheritable. Thread safety: no shared state. Errors: one sentence each;
+// write_task_slot returns an errno, as it runs between fork and exec. Source of the sealing rules:
+// memfd_create(2), fcntl(2) F_ADD_SEALS.
 #pragma once
 
 #include <sys/types.h>
